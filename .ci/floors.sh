@@ -255,14 +255,11 @@ mockserver/renderer -> mockserver/config/syntax
 mockserver/renderer -> mockserver/matcher
 mockserver/renderer -> mockserver/renderer/escape
 mockserver/renderer -> mockserver/renderer/fake
-mockserver/renderer -> mockserver/renderer/jsontext
 mockserver/renderer -> mockserver/renderer/scalar
 mockserver/renderer -> mockserver/renderer/value
 mockserver/renderer/fake -> mockserver/config/syntax
 mockserver/renderer/fake -> mockserver/matcher
 mockserver/renderer/fake -> mockserver/renderer/value
-mockserver/renderer/jsontext -> mockserver/config/syntax
-mockserver/renderer/jsontext -> mockserver/renderer/value
 mockserver/renderer/scalar -> mockserver/config/syntax
 mockserver/renderer/value -> mockserver/config/syntax
 mockserver/renderer/value -> mockserver/matcher

@@ -30,18 +30,24 @@ func (t *Template) checkJSON(text syntax.Text) syntax.Problems {
 	if !hasPlaceholders {
 		return nil // a static body is checked at its declaration
 	}
-	decoder := json.NewDecoder(bytes.NewReader(sample))
-	for {
-		var v json.RawMessage
-		err := decoder.Decode(&v)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return syntax.Problems{{
-				Pos: text.Pos, Key: text.Key, Warning: true,
-				What: "the body is served as JSON but is not valid JSON once its placeholders are filled in: " + err.Error(),
-			}}
-		}
+	if err := whyNotJSON(sample); err != nil {
+		return syntax.Problems{{
+			Pos: text.Pos, Key: text.Key, Warning: true,
+			What: "the body is served as JSON but is not valid JSON once its placeholders are filled in: " + err.Error(),
+		}}
 	}
+	return nil
+}
+
+// whyNotJSON returns why a text is not a sequence of JSON values; nil if it is.
+func whyNotJSON(text []byte) (err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	for err == nil {
+		var v json.RawMessage
+		err = decoder.Decode(&v)
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }

@@ -1,78 +1,120 @@
 package renderer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"mockserver/config/syntax"
 	"mockserver/internal/tags"
 	"mockserver/matcher"
-	"mockserver/renderer/jsontext"
 )
 
-// Limits for checking a text with blocks. A text that exceeds them is not checked.
+// maxSamples is the largest number of samples of a text with blocks, and maxSampled their size in
+// bytes. A text with more is not checked.
 const (
-	maxWays  = 64
-	maxRead  = 4 << 20 // bytes, on all paths together
-	nodeCost = 64      // the cost of visiting a node, in bytes
+	maxSamples = 512
+	maxSampled = 1 << 20
 )
 
-// choice is one way to pass a block: an arm of an if, or no arm; or the number of iterations of a
-// for.
+// choice is one way to pass a block: an arm of an if, or one more than there are for no arm; or the
+// number of iterations of a for.
 type choice struct {
 	block *node
-	which int // an arm, or a number of iterations; -1 for none
+	which int
 }
 
-// way is one path through the blocks, and what was chosen on it.
-type way struct {
-	jsontext.State
-	taken choices
-}
-
-// trial follows all paths through the blocks of a JSON text at once, and merges those with the same
-// continuations. A loop has zero, one or two iterations. The result of a condition on the request
-// is chosen independently at each place, so that no path is missed; a condition on the iterations
-// of a loop is evaluated.
-type trial struct {
+// sampler makes samples of a JSON text with blocks: texts that it may produce, with null for each
+// value. A loop has zero, one or two iterations. The result of a condition on the request is chosen
+// independently at each place, so that no path is missed; a condition on the iterations of a loop is
+// evaluated.
+type sampler struct {
+	blocks  []*node
+	picks   map[*node]int // for the current sample
+	text    []byte        // the current sample
+	taken   []choice      // in the current sample
+	sound   map[choice]bool
 	frame   frame
 	request matcher.Request
-	numbers map[choice]int
-	choices []choice
-	entered choices // choices on paths that were valid so far
-	read    int
-	gaveUp  bool
 }
 
-// checkBlocks warns about a text with blocks that is never JSON, or is not JSON on all paths with a
-// certain choice.
+// checkBlocks warns about a text with blocks that is never JSON, or is not JSON with a certain
+// choice, whatever else is chosen.
 func (t *Template) checkBlocks(text syntax.Text) syntax.Problems {
-	try := trial{frame: frame{turns: make([]loop, t.depth), memos: make([]memo, t.memos)}, numbers: map[choice]int{}}
-	var sound choices
-	valid := false
-	for _, w := range try.nodes(t.nodes, []way{{}}, unguarded) {
-		if w.Ended() {
-			valid = true
-			sound.join(w.taken)
+	s := sampler{picks: map[*node]int{}, sound: map[choice]bool{}, frame: frame{turns: make([]loop, t.depth), memos: make([]memo, t.memos)}}
+	s.find(t.nodes)
+	samples := 1
+	for _, n := range s.blocks {
+		if samples *= n.ways(); samples > maxSamples || samples*len(text.Value) > maxSampled {
+			return nil
 		}
 	}
-	const what = "the body is served as JSON but is not valid JSON "
-	warning := syntax.Problem{Pos: text.Pos, Key: text.Key, Warning: true}
-	switch {
-	case try.gaveUp:
-		return nil
-	case !valid:
-		warning.What = what + "on any path through its blocks"
+	valid := false
+	for range samples {
+		s.text, s.taken = s.text[:0], s.taken[:0]
+		s.frame.count = 0
+		if s.nodes(t.nodes, unguarded); len(s.text) > maxSampled {
+			return nil
+		}
+		fine := whyNotJSON(s.text) == nil
+		valid = valid || fine
+		for _, c := range s.taken {
+			s.sound[c] = s.sound[c] || fine
+		}
+		s.next()
+	}
+	warning := syntax.Problem{Pos: text.Pos, Key: text.Key, Warning: true, What: "the body is served as JSON but is not valid JSON "}
+	if !valid {
+		warning.What += "on any path through its blocks"
 		return syntax.Problems{warning}
 	}
-	for i, c := range try.choices {
-		if try.entered.has(i) && !sound.has(i) {
-			at, when := c.describe(text.Value)
-			warning.Pos, warning.What = text.At(at), what+when
-			return syntax.Problems{warning}
+	var first *choice
+	for c, sound := range s.sound {
+		if !sound && (first == nil || cmp.Or(c.block.offset-first.block.offset, c.which-first.which) < 0) {
+			first = &c
 		}
 	}
-	return nil
+	if first == nil {
+		return nil
+	}
+	at, when := first.describe(text.Value)
+	warning.Pos, warning.What = text.At(at), warning.What+when
+	return syntax.Problems{warning}
+}
+
+// find appends the blocks among nodes.
+func (s *sampler) find(nodes []node) {
+	for i := range nodes {
+		n := &nodes[i]
+		if n.kind == branchNode || n.kind == loopNode {
+			s.blocks = append(s.blocks, n)
+		}
+		s.find(n.body)
+		for j := range n.arms {
+			s.find(n.arms[j].body)
+		}
+	}
+}
+
+// ways returns in how many ways a block can be passed.
+func (n *node) ways() int {
+	switch {
+	case n.kind == loopNode:
+		return 3
+	case n.arms[len(n.arms)-1].cond == nil:
+		return len(n.arms)
+	}
+	return len(n.arms) + 1
+}
+
+// next picks the ways of the next sample.
+func (s *sampler) next() {
+	for _, n := range s.blocks {
+		if s.picks[n]++; s.picks[n] < n.ways() {
+			return
+		}
+		s.picks[n] = 0
+	}
 }
 
 // describe says where the block of a choice is and when the choice is made.
@@ -84,9 +126,9 @@ func (c choice) describe(text string) (offset int, when string) {
 	switch offset = c.block.offset; {
 	case c.block.kind == loopNode:
 		return offset, fmt.Sprintf("when %s has %s", spelling(offset), [...]string{"no iterations", "one iteration", "two iterations"}[c.which])
-	case c.which < 0 && len(c.block.arms) > 1:
+	case c.which == len(c.block.arms) && c.which > 1:
 		return offset, fmt.Sprintf("when no condition of %s holds", spelling(offset))
-	case c.which < 0:
+	case c.which == len(c.block.arms):
 		return offset, fmt.Sprintf("when %s does not hold", spelling(offset))
 	}
 	offset = c.block.arms[c.which].offset
@@ -122,131 +164,59 @@ func (e *expr) asksLength() bool {
 		slices.ContainsFunc(e.filters, func(f filter) bool { return f.name == "length" })
 }
 
-// nodes passes nodes on all paths.
-func (try *trial) nodes(nodes []node, ways []way, g guard) []way {
+// nodes appends the nodes to the current sample.
+func (s *sampler) nodes(nodes []node, g guard) {
 	for i := range nodes {
 		n := &nodes[i]
-		if try.read += len(ways) * (nodeCost + len(n.text)); try.read > maxRead {
-			try.gaveUp = true
-		}
-		if try.gaveUp || len(ways) == 0 {
-			return nil
-		}
-		switch n.kind {
-		case literalNode:
-			ways = kept(ways, func(w *way) bool { return w.Read(n.text) })
-		case outputNode:
-			ways = kept(ways, func(w *way) bool { return !n.write.isJSONValue() || w.Value() })
-		case branchNode:
-			ways = try.branch(n, ways, g)
-		case loopNode:
-			ways = try.loop(n, ways, g)
+		switch {
+		case len(s.text) > maxSampled:
+			return
+		case n.kind == literalNode:
+			s.text = append(s.text, n.text...)
+		case n.kind == branchNode:
+			s.branch(n, g)
+		case n.kind == loopNode:
+			s.loop(n, g)
+		case n.write.isJSONValue():
+			s.text = append(s.text, "null"...)
 		}
 	}
-	return ways
 }
 
-// kept returns the paths on which something is allowed, moved past it.
-func kept(ways []way, stands func(w *way) bool) []way {
-	left := ways[:0]
-	for i := range ways {
-		if stands(&ways[i]) {
-			left = append(left, ways[i])
-		}
-	}
-	return left
-}
-
-func (try *trial) branch(n *node, ways []way, g guard) []way {
-	var out []way
-	inside := g.within(n)
+func (s *sampler) branch(n *node, g guard) {
 	for i := range n.arms {
 		a := &n.arms[i]
-		try.read += len(ways) * nodeCost
 		known := a.cond == nil || a.cond.needsNoRequest()
-		if known && !try.holds(a.cond) {
-			continue
-		}
-		out = append(out, try.nodes(a.body, try.choose(ways, choice{n, i}), inside)...)
-		if known {
-			return try.merged(out)
+		if known && s.holds(a.cond) || !known && s.picks[n] == i {
+			s.taken = append(s.taken, choice{n, i})
+			s.nodes(a.body, g.within(n))
+			return
 		}
 	}
-	if g != unguarded || n.exhaustive() {
-		return try.merged(append(out, copied(ways)...))
+	if g == unguarded && !n.exhaustive() {
+		s.taken = append(s.taken, choice{n, len(n.arms)})
 	}
-	return try.merged(append(out, try.choose(ways, choice{n, -1})...))
 }
 
 // holds reports whether a condition that does not depend on the request is true.
-func (try *trial) holds(c *cond) bool {
-	try.frame.work, try.request.Arena = work{}, try.request.Arena[:0]
-	return c == nil || c.holds(&try.request, &try.frame)
+func (s *sampler) holds(c *cond) bool {
+	s.frame.work, s.request.Arena = work{}, s.request.Arena[:0]
+	return c == nil || c.holds(&s.request, &s.frame)
 }
 
-func (try *trial) loop(n *node, ways []way, g guard) []way {
-	out := copied(ways)
-	if g == unguarded {
-		out = try.choose(ways, choice{n, 0})
+func (s *sampler) loop(n *node, g guard) {
+	count := s.picks[n]
+	switch {
+	case g == counted && count > 0:
+		s.taken = append(s.taken, choice{n, 1}) // one of the two numbers may be impossible, so both are one choice
+	case g == unguarded || count > 0:
+		s.taken = append(s.taken, choice{n, count})
 	}
-	for count := 1; count <= 2; count++ {
-		c := choice{n, count}
-		if g == counted {
-			c.which = 1 // one of the two numbers may be impossible, so both are one choice
-		}
-		turned := try.choose(ways, c)
-		for index := 1; index <= count; index++ {
-			try.frame.count++
-			try.frame.turns[n.loop] = loop{index: index, count: count, turn: try.frame.count}
-			turned = try.nodes(n.body, turned, g)
-		}
-		out = append(out, turned...)
+	for index := 1; index <= count; index++ {
+		s.frame.count++
+		s.frame.turns[n.loop] = loop{index: index, count: count, turn: s.frame.count}
+		s.nodes(n.body, g)
 	}
-	return try.merged(out)
-}
-
-// choose returns copies of the paths for which a choice is made.
-func (try *trial) choose(ways []way, c choice) []way {
-	number, known := try.numbers[c]
-	if !known && len(try.choices) < maxChoices {
-		number = len(try.choices)
-		try.numbers[c] = number
-		try.choices = append(try.choices, c)
-		known = true
-	}
-	chosen := copied(ways)
-	if known && len(ways) > 0 {
-		try.entered.add(number)
-		for i := range chosen {
-			chosen[i].taken.add(number)
-		}
-	}
-	return chosen
-}
-
-func copied(ways []way) []way {
-	out := make([]way, len(ways), 2*len(ways))
-	for i := range ways {
-		out[i] = way{ways[i].Clone(), ways[i].taken}
-	}
-	return out
-}
-
-// merged merges paths with the same continuations: their choices are combined.
-func (try *trial) merged(ways []way) []way {
-	out := ways[:0]
-next:
-	for i := range ways {
-		for j := range out {
-			if out[j].Same(&ways[i].State) {
-				out[j].taken.join(ways[i].taken)
-				continue next
-			}
-		}
-		out = append(out, ways[i])
-	}
-	try.gaveUp = try.gaveUp || len(out) > maxWays
-	return out
 }
 
 // needsNoRequest reports whether a condition depends only on constants and iterations of loops.
@@ -303,18 +273,4 @@ func (c *cond) opposes(other *cond) bool {
 	}
 	opposite, known := opposites[c.test]
 	return known && other.test == opposite && c.operands == other.operands
-}
-
-// maxChoices is the maximum number of choices in a text that are distinguished.
-const maxChoices = 256
-
-// choices is a set of choices, by number.
-type choices [maxChoices / 64]uint64
-
-func (c *choices) add(i int)      { c[i/64] |= 1 << (i % 64) }
-func (c *choices) has(i int) bool { return c[i/64]>>(i%64)&1 == 1 }
-func (c *choices) join(d choices) {
-	for i := range c {
-		c[i] |= d[i]
-	}
 }
