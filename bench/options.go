@@ -3,7 +3,6 @@ package bench
 import (
 	"errors"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,8 +35,8 @@ type Options struct {
 	Together bool    // all servers at once on one CPU, and nothing else
 	Rivals   []Rival // with Together
 
-	JSON, Plot string   // files to write; "" for none
-	Server     []string // further flags of the server that is started
+	JSON   string   // a file to write; "" for none
+	Server []string // further flags of the server that is started
 
 	Program string   // the executable, which is the server as well
 	Version string   // of the program, for the JSON form
@@ -62,10 +61,7 @@ type Rival struct {
 const portOf = "{port}"
 
 // table contains all flags, in the order of the usage.
-var table = append(loadFlags, resultFlags...)
-
-// loadFlags determine what is loaded, and how.
-var loadFlags = flags.Table[Options]{
+var table = flags.Table[Options]{
 	{Name: "config", Short: "c", Value: "PATH", Several: true, Accepts: "the name of a file or a directory",
 		Doc: "measure each endpoint of this configuration instead of the scenarios; may be given several times",
 		Set: func(o *Options, v string) bool { o.Config = append(o.Config, v); return v != "" }},
@@ -117,16 +113,9 @@ var loadFlags = flags.Table[Options]{
 			o.Rivals = append(o.Rivals, Rival{strings.TrimSpace(name), command})
 			return strings.TrimSpace(name) != "" && strings.Contains(command, portOf)
 		}},
-}
-
-// resultFlags determine what is written.
-var resultFlags = flags.Table[Options]{
 	{Name: "json", Value: "FILE", Accepts: "the name of a file",
 		Doc: "write the result as JSON",
 		Set: func(o *Options, v string) bool { o.JSON = v; return v != "" }},
-	{Name: "plot", Value: "FILE", Accepts: "the name of a file that ends in .svg",
-		Doc: "draw the result as SVG",
-		Set: func(o *Options, v string) bool { o.Plot = v; return strings.EqualFold(filepath.Ext(v), ".svg") }},
 	{Name: "help", Short: "h", Accepts: "true or false",
 		Doc: "print this text",
 		Set: func(o *Options, v string) bool { return flags.Switch(&o.Help, v) }},
@@ -205,10 +194,8 @@ func (o *Options) checkCombinations(wrong func(format string, args ...any)) {
 		names = append(names, rival.Name)
 	}
 	o.checkScenarios(wrong)
-	for _, file := range []string{o.JSON, o.Plot} {
-		if err := writable(file); err != nil {
-			wrong("%v", err)
-		}
+	if err := writable(o.JSON); err != nil {
+		wrong("%v", err)
 	}
 }
 

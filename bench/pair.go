@@ -68,7 +68,7 @@ func rateOf(f *figures) figure { return figure(f.Rate) }
 
 func cpuOf(f *figures) figure { return f.CPU }
 
-// namedSide is a side of a round with its name in tables and plots.
+// namedSide is a side of a round with its name in tables.
 type namedSide struct {
 	name string
 	of   sideOf

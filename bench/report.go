@@ -47,7 +47,7 @@ func (r *run) report(err error) error {
 		err = errors.Join(err, failed)
 	}
 	if len(r.results) > 0 {
-		err = errors.Join(err, r.files(err == nil))
+		err = errors.Join(err, r.file(err == nil))
 	}
 	for _, res := range r.results {
 		if res.Void != "" {
@@ -76,18 +76,14 @@ func (r *run) heading(b *strings.Builder) {
 		wording.Count(r.opts.Rounds, "round"), r.opts.Duration.Round(time.Millisecond), who, wording.Count(r.opts.Connections, "connection"), how)
 }
 
-// files writes the requested files.
-func (r *run) files(complete bool) error {
-	var errs []error
-	if r.opts.JSON != "" {
-		text, err := json.MarshalIndent(r.document(complete), "", "  ")
-		if err == nil {
-			err = writeWhole(r.opts.JSON, append(text, '\n'))
-		}
-		errs = append(errs, err)
+// file writes the requested file.
+func (r *run) file(complete bool) error {
+	if r.opts.JSON == "" {
+		return nil
 	}
-	if r.opts.Plot != "" {
-		errs = append(errs, r.draw())
+	text, err := json.MarshalIndent(r.document(complete), "", "  ")
+	if err != nil {
+		return err
 	}
-	return errors.Join(errs...)
+	return writeWhole(r.opts.JSON, append(text, '\n'))
 }

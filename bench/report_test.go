@@ -3,7 +3,6 @@ package bench
 import (
 	"bytes"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
 	"io"
 	"math"
@@ -104,14 +103,13 @@ func TestErrorsMakeResultVoid(t *testing.T) {
 	}
 }
 
-// A void result has no figures at a constant rate, no medians in JSON and no lines in a picture.
+// A void result has no figures at a constant rate, and no medians in JSON.
 func TestVoidResultHasNoFiguresAtARate(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "r.svg")
-	r, out := finished(t, Options{Rate: Rate{PerSecond: 1000}, Plot: path})
+	r, out := finished(t, Options{Rate: Rate{PerSecond: 1000}})
 	r.results[0].Rounds[1].Candidate.Errors = map[string]uint64{"status 500": 3}
 	r.results[0].judge()
-	if err := r.report(nil); !errors.Is(err, errNothingDrawn) {
-		t.Errorf("error: %v", err)
+	if err := r.report(nil); err == nil {
+		t.Error("no error")
 	}
 	for _, side := range []string{"static  bare", "static  server"} {
 		_, row, found := strings.Cut(out.String(), "\n"+side)
@@ -140,11 +138,6 @@ func TestCurveStepWithErrorsHasNoFigures(t *testing.T) {
 	if !strings.Contains(out.String(), "10 %      10        1000") || strings.Contains(strings.ReplaceAll(out.String(), " ", ""), "20%201") ||
 		!strings.Contains(strings.ReplaceAll(out.String(), " ", ""), "20%20"+strings.Repeat("–", 9)) {
 		t.Errorf("got\n%s", out)
-	}
-	for _, l := range curveChart(res).Lines {
-		if n := len(l.X); n != 1 {
-			t.Errorf("%s has %d points, want the one of the step without errors", l.Name, n)
-		}
 	}
 }
 
@@ -237,73 +230,5 @@ func TestJSONFile(t *testing.T) {
 	}
 	if p99 := round[0].Candidate.Latency["p99"]; math.Abs(p99-1) > 0.01 {
 		t.Errorf("p99 is %v ms; 1 ms within 1 %% is what was recorded", p99)
-	}
-}
-
-func TestPlots(t *testing.T) {
-	dir := t.TempDir()
-	for _, c := range []struct {
-		name string
-		opts Options
-		set  func(res *result)
-	}{
-		{"bars", Options{}, func(*result) {}},
-		{"unknown", Options{}, func(res *result) { res.Rounds[0].Candidate.CPU = unknown; res.Rounds = res.Rounds[:1] }},
-		{"percentiles", Options{Rate: Rate{PerSecond: 5}}, func(*result) {}},
-		{"curve", Options{Curve: true}, func(res *result) {
-			res.Curve = []step{{0.1, 100, res.Rounds}, {1, 1000, res.Rounds}}
-		}},
-		{"nothing answered", Options{Curve: true}, func(res *result) {
-			res.Curve = []step{{0.1, 100, []pair{{}}}}
-		}},
-	} {
-		opts := c.opts
-		opts.Plot = filepath.Join(dir, c.name+".svg")
-		r, _ := finished(t, opts)
-		c.set(r.results[0])
-		if err := r.draw(); err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
-		content, err := os.ReadFile(opts.Plot)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := isPicture(content); err != nil {
-			t.Errorf("%s: %v", c.name, err)
-		}
-	}
-}
-
-// isPicture returns an error unless content is a complete picture.
-func isPicture(content []byte) error {
-	d := xml.NewDecoder(bytes.NewReader(content))
-	elements := 0
-	for {
-		token, err := d.Token()
-		if errors.Is(err, io.EOF) && elements > 5 {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if e, ok := token.(xml.StartElement); ok {
-			if elements++; elements == 1 && e.Name.Local != "svg" {
-				return errors.New("it is no SVG but " + e.Name.Local)
-			}
-		}
-	}
-}
-
-// A plot of only void results is an error, and no file is written.
-func TestPlotOfNothing(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "r.svg")
-	r, _ := finished(t, Options{Plot: path})
-	r.results[0].Void = "errors"
-	if err := r.draw(); err == nil {
-		t.Error("it was drawn")
-	}
-	if _, err := os.Stat(path); err == nil {
-		t.Error("a file was left")
 	}
 }

@@ -1,10 +1,6 @@
 package chart
 
-import (
-	"fmt"
-	"math"
-	"strings"
-)
+import "math"
 
 // Step returns 1, 2 or 5 times a power of ten: the smallest such step for which the given number of
 // steps reaches most.
@@ -35,39 +31,4 @@ func UpTo(most float64, steps int, label func(float64) string) Axis {
 		a.Ticks = append(a.Ticks, Tick{a.To, label(a.To)})
 	}
 	return a
-}
-
-// Decades returns a logarithmic axis that includes the given logarithms, with ticks at 1, 2 and 5
-// times the powers of ten, or only at the powers of ten if there are many.
-func Decades(logarithms []float64) Axis {
-	least, most := math.Inf(1), math.Inf(-1)
-	for _, v := range logarithms {
-		least, most = min(least, v), max(most, v)
-	}
-	if least > most {
-		least, most = -1, 0
-	}
-	steps := []float64{1, 2, 5}
-	if most-least > 4 {
-		steps = steps[:1]
-	}
-	var a Axis
-	for exponent := math.Floor(least); ; exponent++ {
-		for _, n := range steps {
-			v := exponent + math.Log10(n)
-			if v <= least {
-				a.Ticks = nil // the axis begins at the last tick that is not above the values
-			}
-			a.Ticks = append(a.Ticks, Tick{v, Number(n * math.Pow(10, exponent))})
-			if v >= most && len(a.Ticks) > 1 {
-				a.From, a.To = a.Ticks[0].At, v
-				return a
-			}
-		}
-	}
-}
-
-// Number formats a value of an axis, without trailing zeros.
-func Number(value float64) string {
-	return strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.6f", value), "0"), ".")
 }

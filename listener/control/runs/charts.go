@@ -107,7 +107,7 @@ func (r *Report) curves() []view {
 // line returns the figures of all points, each placed in the middle of the time that the point
 // covers.
 func (c *column) line(points []Point) chart.Line {
-	line := chart.Line{Name: c.name}
+	var line chart.Line
 	for i := range points {
 		p := &points[i]
 		y := math.NaN()
@@ -185,7 +185,6 @@ func bars(id, title string, all uint64, buckets []Bucket) view {
 	picture.X.To = float64(max(len(buckets), 8))
 	every := int(math.Ceil(chart.LabelWidth / (chart.PageWidth / picture.X.To)))
 	top := 0.0
-	var figures chart.Bars
 	for i, b := range buckets {
 		place, share := float64(i), float64(b.Count)/float64(all)
 		text := "more"
@@ -193,13 +192,12 @@ func bars(id, title string, all uint64, buckets []Bucket) view {
 			text = "≤ " + msText(b.End)
 		}
 		top = max(top, share*100)
-		figures.Bars = append(figures.Bars, chart.Bar{From: place, To: place + 1, Value: share * 100, Text: text + ": " + shareText(share)})
+		picture.Bars = append(picture.Bars, chart.Bar{From: place, To: place + 1, Value: share * 100, Text: text + ": " + shareText(share)})
 		if i%every == 0 {
 			picture.X.Ticks = append(picture.X.Ticks, chart.Tick{At: place + 0.5, Text: text})
 		}
 		v.Rows = append(v.Rows, []string{text, countText(b.Count), shareText(share)})
 	}
-	picture.Bars = []chart.Bars{figures}
 	v.draw(picture, top, func(percent float64) string { return verdict.Short(percent) + " %" })
 	return v
 }
@@ -209,7 +207,7 @@ func bars(id, title string, all uint64, buckets []Bucket) view {
 func byPercentile(id, title string, count uint64, points []Percentile) view {
 	last := math.Log10(max(float64(count), 10))
 	v := view{Title: title + " by percentile", About: "The longest time of each percentage, from the fastest", Columns: []string{"Percentile", "At most"}}
-	line, top := chart.Line{Name: title}, 0.0
+	line, top := chart.Line{}, 0.0
 	for _, p := range points {
 		x := last
 		if p.Percentile < 100 {

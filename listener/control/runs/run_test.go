@@ -97,7 +97,7 @@ func TestRun_ItsReportIsWhatHappenedInIt(t *testing.T) {
 	}
 	s.serve("GET /b", 500, 10, 50*time.Microsecond)
 	before := s.spec.Fingerprint()
-	s.spec, s.misses = config.New(config.Endpoint{}), []record.Miss{{Method: "GET", Path: "/x", Count: 7, Reason: "why"}, {Method: "GET", Path: "/y", Count: 1}}
+	s.spec, s.misses = config.New(config.Endpoint{Path: "/changed"}), []record.Miss{{Method: "GET", Path: "/x", Count: 7, Reason: "why"}, {Method: "GET", Path: "/y", Count: 1}}
 	report, found := runs.End(entry.ID)
 	if !found || report == nil {
 		t.Fatal("no report")
@@ -137,7 +137,7 @@ func TestRun_SeesAChangeThatWasTakenBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := s.spec
-	for i, spec := range []*config.Spec{before, config.New(config.Endpoint{}), before} {
+	for i, spec := range []*config.Spec{before, config.New(config.Endpoint{Path: "/changed"}), before} {
 		s.spec = spec
 		sampler.Take(s.after(time.Second))
 		if got := runs.Totals(entry.ID, 0).Configuration.Changed; got != (i > 0) {
