@@ -88,7 +88,7 @@ func (c *column) append(dst, cell []byte) ([]byte, bool) {
 		return dst, false
 	case c.kind == JSON:
 		v := json.Parse(cell)
-		return compact(dst, v.Raw), v.Kind != json.Missing
+		return json.AppendCompact(dst, v.Raw), v.Kind != json.Missing
 	}
 	return append(dst, cell...), true
 }

@@ -234,7 +234,7 @@ func (r *reader) take(text []byte) error {
 	if wrong != "" {
 		return problem(r.place(offset(text, v.Raw)), "%s", wrong)
 	}
-	r.out = compact(r.out[:0], text)
+	r.out = json.AppendCompact(r.out[:0], text)
 	return r.yield(key, r.out, r.at)
 }
 
@@ -256,17 +256,17 @@ func (r *reader) takeNamed(text, name []byte, at Place) error {
 	case len(missing) == 0 && (!isKey(v) || !bytes.Equal(v.AppendText(nil), key)):
 		return problem(r.place(inside), "key %q is %s; expected %s, the name of the row", r.label, quoted(v.Raw), quoted(key))
 	case len(missing) == 0:
-		r.out = compact(r.out[:0], text)
+		r.out = json.AppendCompact(r.out[:0], text)
 		return r.yield(key, r.out, at)
 	case v.Kind != json.Object:
 		return problem(r.place(inside), "row cannot have the key %q: expected an object instead of %s", r.label, kinds[v.Kind])
 	}
-	r.out = compact(r.out[:0], text[:inside+1])
+	r.out = json.AppendCompact(r.out[:0], text[:inside+1])
 	r.out = appendMember(r.out, missing, name)
 	if v.Len() > 0 {
 		r.out = append(r.out, ',')
 	}
-	r.out = compact(r.out, text[inside+1:])
+	r.out = json.AppendCompact(r.out, text[inside+1:])
 	return r.yield(key, r.out, at)
 }
 

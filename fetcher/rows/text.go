@@ -125,25 +125,6 @@ func textEnd(b []byte, i int) int {
 	return 0
 }
 
-// compact appends a JSON text, or a part of one that does not begin within a text in quotes,
-// without the blanks between its tokens.
-func compact(dst, b []byte) []byte {
-	begin := 0 // of the part that is not yet appended
-	for i := 0; i < len(b); {
-		switch {
-		case b[i] == '"':
-			i = textEnd(b, i)
-		case isBlank(b[i]):
-			dst = append(dst, b[begin:i]...)
-			i += blanks(b[i:])
-			begin = i
-		default:
-			i++
-		}
-	}
-	return append(dst, b[begin:]...)
-}
-
 // appendMember appends a member at the end of a path, including the objects around it. value is a
 // JSON text.
 func appendMember(dst []byte, path []string, value []byte) []byte {

@@ -226,3 +226,26 @@ func (e *Elements) Next() (Value, bool) {
 	}
 	return e.cursor.value(), true
 }
+
+// AppendCompact appends a valid JSON text, or a part of one that does not begin within a string,
+// without the blanks between its tokens. dst may be the memory before the text itself.
+func AppendCompact(dst, text []byte) []byte {
+	begin := 0 // of the part that is not yet appended
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+		case isBlank(c):
+			dst = append(dst, text[begin:i]...)
+			for i+1 < len(text) && isBlank(text[i+1]) {
+				i++
+			}
+			begin = i + 1
+		}
+	}
+	return append(dst, text[min(begin, len(text)):]...)
+}

@@ -3,7 +3,6 @@ package data
 import (
 	"mockserver/internal/json"
 	"mockserver/internal/semantics"
-	"mockserver/listener/memory/data/edit"
 	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
@@ -21,7 +20,7 @@ func (o *Operation) body(w *work, r *matcher.Request, list bool) ([]json.Value, 
 	}
 	compact := func(v json.Value) json.Value {
 		start := len(w.room)
-		w.room = edit.AppendCompact(w.room, v.Raw)
+		w.room = json.AppendCompact(w.room, v.Raw)
 		return json.Value{Kind: v.Kind, Raw: w.room[start:len(w.room):len(w.room)]}
 	}
 	if v.Kind == json.Object {

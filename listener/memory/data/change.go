@@ -204,8 +204,10 @@ func (c *change) apply(w *work, r *matcher.Request, i int) *Failed {
 		made = w.merged(row, patch)
 	}
 	made = c.withMembers(made, w, r)
-	if now, what := w.keyOf(made, c.set.key); what != "" || string(now) != string(key) {
-		made = w.with(made, c.set.key, c.set.keyJSON(c.set.made, row, key))
+	if c.do.Verb == "put" || c.changes(patch, c.set.key[0]) {
+		if now, what := w.keyOf(made, c.set.key); what != "" || string(now) != string(key) {
+			made = w.with(made, c.set.key, c.set.keyJSON(c.set.made, row, key))
+		}
 	}
 	c.put(part, key, old, made, w, r)
 	if c.do.Verb == "merge" {
@@ -217,12 +219,17 @@ func (c *change) apply(w *work, r *matcher.Request, i int) *Failed {
 // kept returns a bit for each order of the set whose values no merge of a patch changes.
 func (c *change) kept(patch json.Value) (kept uint32) {
 	for i, m := range c.set.Members {
-		if m.Root != "" && patch.Member(m.Root).Kind == json.Missing &&
-			!slices.ContainsFunc(c.members, func(set setting) bool { return set.way[0] == m.Root }) {
+		if m.Root != "" && !c.changes(patch, m.Root) {
 			kept |= 1 << i
 		}
 	}
 	return kept
+}
+
+// changes reports whether a merge of a patch changes a member of the row.
+func (c *change) changes(patch json.Value, member string) bool {
+	return patch.Member(member).Kind != json.Missing ||
+		slices.ContainsFunc(c.members, func(set setting) bool { return set.way[0] == member })
 }
 
 // object returns the object that is inserted, put or merged.
@@ -231,15 +238,14 @@ func (c *change) object(w *work, r *matcher.Request) (json.Value, *Failed) {
 		return json.Value{Kind: json.Object, Raw: []byte("{}")}, nil
 	}
 	v, ok := c.row.Object(r)
+	start := len(w.room)
 	if !ok {
-		start := len(w.room)
 		w.room = c.row.Append(w.room, r)
 		if v = json.Parse(w.made(start)); v.Kind != json.Object {
 			return v, &Failed{Else: -1, Failure: reply.BadJSON, Message: fmt.Sprintf("the row is %q; expected a JSON object", wording.Clip(string(w.room[start:])))}
 		}
 	}
-	start := len(w.room)
-	w.room = edit.AppendCompact(w.room, v.Raw)
+	w.room = json.AppendCompact(w.room[:start], v.Raw)
 	v.Raw = w.made(start)
 	return v, nil
 }
@@ -260,8 +266,7 @@ func (c *change) insert(part []byte, w *work, r *matcher.Request, i int) *Failed
 	if failed != nil {
 		return failed
 	}
-	row := w.keyed(c.withMembers(v.Raw, w, r), c.set, c.set.made, part, r)
-	key, what := w.keyOf(row, c.set.key)
+	row, key, what := w.keyed(c.withMembers(v.Raw, w, r), c.set, c.set.made, part, r)
 	if what != "" {
 		return &Failed{Else: -1, Failure: reply.BadJSON, Message: what}
 	}

@@ -97,7 +97,11 @@ func keyOf(row json.Value, way []string) (key []byte, what string) {
 
 // appendKey appends the text of an object's key, or returns what is wrong with the key.
 func appendKey(to, row []byte, way []string) (made []byte, what string) {
-	v := edit.Member(row, way)
+	return appendKeyText(to, edit.Member(row, way), way)
+}
+
+// appendKeyText does the same for the value of the key.
+func appendKeyText(to []byte, v json.Value, way []string) (made []byte, what string) {
 	switch v.Kind {
 	case json.Missing, json.Null:
 		return nil, fmt.Sprintf("the row has no key; expected a member %q", edit.Joined(way))

@@ -59,7 +59,7 @@ func (s *Sets) Put(name string, part, key, row []byte, merge bool) ([]byte, erro
 			return ErrNoRow
 		}
 		before := json.Value{Kind: json.Object, Raw: old.JSON}
-		made = edit.AppendCompact(nil, v.Raw)
+		made = json.AppendCompact(nil, v.Raw)
 		if merge {
 			made = edit.AppendMerged(nil, before, v)
 		}

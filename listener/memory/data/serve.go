@@ -248,14 +248,13 @@ func (o *Operation) create(part []byte, w *work, r *matcher.Request, p *reply.Re
 		if isList {
 			at = fmt.Sprint("body/", i)
 		}
-		row := w.keyed(v.Raw, o.set, o.made, part, r)
+		row, key, what := w.keyed(v.Raw, o.set, o.made, part, r)
+		if what != "" {
+			return refuse(reply.BadJSON, "%s", what)
+		}
 		row = o.stamped(row, true, w, r)
 		if failed := violations(o.schema, at, row); failed != nil {
 			return failed
-		}
-		key, what := w.keyOf(row, o.set.key)
-		if what != "" {
-			return refuse(reply.BadJSON, "%s", what)
 		}
 		if old, _ := o.set.get(&w.tx, part, key); old.Found() {
 			return refuse(reply.KeyExists, "the set %q already has a row %q", o.set.declared.Name, wording.Clip(string(key)))

@@ -108,8 +108,13 @@ func partOf(o *renderer.Operand, w *work, r *matcher.Request) []byte {
 
 // keyOf returns the text of the key of a row that a request makes, or what is wrong with the key.
 func (w *work) keyOf(row []byte, way []string) (key []byte, what string) {
+	return w.textOf(edit.Member(row, way), way)
+}
+
+// textOf returns the text of a key, or what is wrong with the key.
+func (w *work) textOf(v json.Value, way []string) (key []byte, what string) {
 	start := len(w.room)
-	made, what := appendKey(w.room, row, way)
+	made, what := appendKeyText(w.room, v, way)
 	if what != "" {
 		return nil, what
 	}
@@ -141,20 +146,24 @@ func (w *work) freeKey(s *set, k *newKeys, part []byte, r *matcher.Request) []by
 	}
 }
 
-// keyed returns a row with its key, which is a new one if the row has none.
-func (w *work) keyed(row []byte, s *set, k *newKeys, part []byte, r *matcher.Request) []byte {
+// keyed returns a row with its key, which is a new one if the row has none, and the text of the key,
+// or what is wrong with the key.
+func (w *work) keyed(row []byte, s *set, k *newKeys, part []byte, r *matcher.Request) (made, key []byte, what string) {
 	way := s.key
 	given := edit.Member(row, way)
-	switch {
-	case given.Kind == json.Missing && len(way) == 1:
-		key := w.freeKey(s, k, part, r)
+	isNew := given.Kind == json.Missing && len(way) == 1
+	if given.Kind == json.Missing || given.Kind == json.Null {
+		given = json.Parse(w.freeKey(s, k, part, r))
 		start := len(w.room)
-		w.room = edit.AppendMember(w.room, row, way[0], key)
-		return w.made(start)
-	case given.Kind == json.Missing || given.Kind == json.Null:
-		return w.with(row, way, w.freeKey(s, k, part, r))
+		if isNew {
+			w.room = edit.AppendMember(w.room, row, way[0], given.Raw)
+		} else {
+			w.room = edit.AppendWith(w.room, json.Value{Kind: json.Object, Raw: row}, way, given.Raw)
+		}
+		row = w.made(start)
 	}
-	return row
+	key, what = w.textOf(given, way)
+	return row, key, what
 }
 
 // madeKey is an integer key that was generated.

@@ -138,22 +138,30 @@ func (b *Base) note(hash uint64, row uint32) {
 
 // find returns the row with a key.
 func (b *Base) find(hash uint64, key []byte) (row uint32, ok bool) {
-	if len(b.table) == 0 {
-		return 0, false
-	}
-	tag, low := b.tagOf(hash)
-	mask := len(b.table) - 1
-	for i := int(hash) & mask; b.table[i] != 0; i = (i + 1) & mask {
-		entry := b.table[i]
-		if entry>>low<<low != tag {
-			continue
+	for i := int(hash); ; i++ {
+		if row, i = b.candidate(hash, i); i < 0 {
+			return 0, false
 		}
-		row := entry&(1<<low-1) - 1
 		if k, _ := b.row(row); bytes.Equal(k, key) {
 			return row, true
 		}
 	}
-	return 0, false
+}
+
+// candidate returns the next row that may have a key with a hash, and its place in the table, from a
+// place on, which is the hash for the first one. The place is -1 if there is none.
+func (b *Base) candidate(hash uint64, from int) (row uint32, at int) {
+	if len(b.table) == 0 {
+		return 0, -1
+	}
+	tag, low := b.tagOf(hash)
+	mask := len(b.table) - 1
+	for i := from & mask; b.table[i] != 0; i = (i + 1) & mask {
+		if entry := b.table[i]; entry>>low<<low == tag {
+			return entry&(1<<low-1) - 1, i
+		}
+	}
+	return 0, -1
 }
 
 // row returns the key and the JSON text of a row.

@@ -156,14 +156,7 @@ func (p position) count() int   { return -1 }
 type order struct {
 	gone  trie[position]       // positions in the base order whose rows have left them
 	added *btree.BTreeG[entry] // rows that are not in the base, or have another value there; nil if there are none
-}
-
-// copy returns a copy of the order that may be changed.
-func (o order) copy() order {
-	if o.added != nil {
-		o.added = o.added.Copy()
-	}
-	return o
+	own   bool                 // added belongs to one version alone
 }
 
 // add adds an entry.

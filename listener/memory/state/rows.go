@@ -76,11 +76,11 @@ func (c *rows) flush(owner uint64) {
 		}
 		return
 	}
-	n := &node[*record]{delta: int32(c.live), slots: make([]slot[*record], 0, c.live)}
+	n := &node[*record]{delta: int32(c.live), leaves: make([]*record, 0, c.live)}
 	for i, s := range c.visible() {
 		if s.record != nil {
-			n.used |= 1 << i
-			n.slots = append(n.slots, slot[*record]{leaf: s.record})
+			n.leavesAt |= 1 << i
+			n.leaves = append(n.leaves, s.record)
 		}
 	}
 	c.trie = c.trie.withBlock(n, c.from)

@@ -22,6 +22,7 @@ func (v *version) take(row Row) {
 	if v.free == nil {
 		v.free = v.edit(v.owner != 0)
 		v.free.unnamed = true
+		v.edited = false // the orders made so far now belong to both versions
 		if v.owner != 0 {
 			v.owner = owners.Add(1) // the nodes made so far now belong to both versions
 		}

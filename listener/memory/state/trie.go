@@ -30,40 +30,58 @@ type leaf interface {
 // fan is the number of bits that a node branches on.
 const fan = 5
 
-// node holds up to 32 slots; empty slots take no memory. A leaf is in the highest node in which no
-// other leaf needs the same slot.
+// node holds up to 32 slots, each of them empty, a leaf or a node; empty slots take no memory. A
+// leaf is in the highest node in which no other leaf needs the same slot.
 type node[T leaf] struct {
-	used  uint32 // a bit for each slot that is not empty
-	delta int32  // the sum of count of all leaves below
-	owner uint64 // owner of the changes that made the node
-	slots []slot[T]
+	kidsAt   uint32 // a bit for each slot that is a node
+	leavesAt uint32 // a bit for each slot that is a leaf
+	delta    int32  // the sum of count of all leaves below
+	owner    uint64 // owner of the changes that made the node
+	kids     []*node[T]
+	leaves   []T
 }
 
-// own returns the node, or a copy of it, that the owner may modify.
-func (n *node[T]) own(owner uint64) *node[T] {
+// own returns the node, or a copy of it, that the owner may modify. A copy has room for the given
+// numbers of further kids and leaves.
+func (n *node[T]) own(owner uint64, kids, leaves int) *node[T] {
 	if owner != 0 && n.owner == owner {
 		return n
 	}
-	return &node[T]{used: n.used, delta: n.delta, owner: owner, slots: slices.Clone(n.slots)}
+	c := *n
+	c.owner, c.kids, c.leaves = owner, grown(n.kids, kids), grown(n.leaves, leaves)
+	return &c
 }
 
-// slot is a node or, if kid is nil, a leaf.
-type slot[T leaf] struct {
-	kid  *node[T]
-	leaf T
-}
-
-func (s slot[T]) count() int {
-	if s.kid != nil {
-		return int(s.kid.delta)
+func grown[E any](s []E, more int) []E {
+	if len(s)+more == 0 {
+		return nil
 	}
-	return s.leaf.count()
+	c := make([]E, len(s), len(s)+more)
+	copy(c, s)
+	return c
 }
 
-// place returns the bit of a number in a node, and the index of its slot.
-func (n *node[T]) place(path uint64, shift uint) (bit uint32, i int) {
-	bit = 1 << (path >> shift & (1<<fan - 1))
-	return bit, bits.OnesCount32(n.used & (bit - 1))
+// bitOf returns the bit of a number in a node.
+func bitOf(path uint64, shift uint) uint32 { return 1 << (path >> shift & (1<<fan - 1)) }
+
+// before returns how many of the slots come before that of a bit.
+func before(slots, bit uint32) int { return bits.OnesCount32(slots & (bit - 1)) }
+
+// kid returns the node in the slot of a bit, which must be one.
+func (n *node[T]) kid(bit uint32) *node[T] { return n.kids[before(n.kidsAt, bit)] }
+
+// leaf returns the leaf in the slot of a bit, which must be one.
+func (n *node[T]) leaf(bit uint32) T { return n.leaves[before(n.leavesAt, bit)] }
+
+// count returns the sum of count of the leaves in the slot of a bit.
+func (n *node[T]) count(bit uint32) int {
+	switch {
+	case n.kidsAt&bit != 0:
+		return int(n.kid(bit).delta)
+	case n.leavesAt&bit != 0:
+		return n.leaf(bit).count()
+	}
+	return 0
 }
 
 // get returns the leaf with a number, or the zero value.
@@ -74,17 +92,16 @@ func (t trie[T]) get(path uint64) T {
 		return none
 	}
 	for {
-		bit, i := n.place(path, shift)
-		switch {
-		case n.used&bit == 0:
-			return none
-		case n.slots[i].kid == nil:
-			if found := n.slots[i].leaf; found.path() == path {
-				return found
+		bit := bitOf(path, shift)
+		if n.kidsAt&bit == 0 {
+			if n.leavesAt&bit != 0 {
+				if found := n.leaf(bit); found.path() == path {
+					return found
+				}
 			}
 			return none
 		}
-		n = n.slots[i].kid
+		n = n.kid(bit)
 		shift -= fan
 	}
 }
@@ -103,47 +120,70 @@ func (t *trie[T]) reach(path uint64) {
 		t.root, t.shift = &node[T]{}, 0
 	}
 	for path>>t.shift>>fan != 0 {
-		if t.root.used != 0 {
-			t.root = &node[T]{used: 1, delta: t.root.delta, slots: []slot[T]{{kid: t.root}}}
+		if t.root.kidsAt|t.root.leavesAt != 0 {
+			t.root = above(t.root, 1)
 		}
 		t.shift += fan
 	}
 }
 
-func (n *node[T]) with(l T, path uint64, shift uint, owner uint64) *node[T] {
-	bit, i := n.place(path, shift)
-	if n.used&bit == 0 {
-		return n.insert(bit, i, slot[T]{leaf: l}, owner)
-	}
-	c := n.own(owner)
-	s := &c.slots[i]
-	before := s.count()
-	switch {
-	case s.kid != nil:
-		s.kid = s.kid.with(l, path, shift-fan, owner)
-	case s.leaf.path() == path:
-		s.leaf = l
-	default:
-		kid := (&node[T]{owner: owner}).with(s.leaf, s.leaf.path(), shift-fan, owner).with(l, path, shift-fan, owner)
-		*s = slot[T]{kid: kid}
-	}
-	c.delta += int32(s.count() - before)
-	return c
+// above returns a node with a single kid.
+func above[T leaf](kid *node[T], bit uint32) *node[T] {
+	return &node[T]{kidsAt: bit, delta: kid.delta, kids: []*node[T]{kid}}
 }
 
-// insert returns the node with s in a slot that was empty.
-func (n *node[T]) insert(bit uint32, i int, s slot[T], owner uint64) *node[T] {
-	if owner != 0 && n.owner == owner {
-		n.used |= bit
-		n.delta += int32(s.count())
-		n.slots = slices.Insert(n.slots, i, s)
-		return n
+func (n *node[T]) with(l T, path uint64, shift uint, owner uint64) *node[T] {
+	bit := bitOf(path, shift)
+	was := n.count(bit)
+	if n.kidsAt&bit != 0 {
+		return n.setKid(bit, was, n.kid(bit).with(l, path, shift-fan, owner), owner)
 	}
-	c := &node[T]{used: n.used | bit, delta: n.delta + int32(s.count()), owner: owner, slots: make([]slot[T], len(n.slots)+1)}
-	copy(c.slots, n.slots[:i])
-	c.slots[i] = s
-	copy(c.slots[i+1:], n.slots[i:])
-	return c
+	if n.leavesAt&bit != 0 && n.leaf(bit).path() != path {
+		old := n.leaf(bit)
+		kid := (&node[T]{owner: owner}).with(old, old.path(), shift-fan, owner).with(l, path, shift-fan, owner)
+		return n.setKid(bit, was, kid, owner)
+	}
+	return n.setLeaf(bit, was, l, owner)
+}
+
+// setLeaf returns the node with a leaf in a slot; was is the count of the slot's former content.
+func (n *node[T]) setLeaf(bit uint32, was int, l T, owner uint64) *node[T] {
+	i := before(n.leavesAt, bit)
+	if n.leavesAt&bit != 0 {
+		n = n.own(owner, 0, 0)
+		n.leaves[i] = l
+	} else {
+		n = n.own(owner, 0, 1)
+		n.clear(bit)
+		n.leavesAt, n.leaves = n.leavesAt|bit, slices.Insert(n.leaves, i, l)
+	}
+	n.delta += int32(l.count() - was)
+	return n
+}
+
+// setKid is like setLeaf, for a node.
+func (n *node[T]) setKid(bit uint32, was int, kid *node[T], owner uint64) *node[T] {
+	i := before(n.kidsAt, bit)
+	if n.kidsAt&bit != 0 {
+		n = n.own(owner, 0, 0)
+		n.kids[i] = kid
+	} else {
+		n = n.own(owner, 1, 0)
+		n.clear(bit)
+		n.kidsAt, n.kids = n.kidsAt|bit, slices.Insert(n.kids, i, kid)
+	}
+	n.delta += kid.delta - int32(was)
+	return n
+}
+
+// clear empties a slot.
+func (n *node[T]) clear(bit uint32) {
+	if i := before(n.kidsAt, bit); n.kidsAt&bit != 0 {
+		n.kidsAt, n.kids = n.kidsAt&^bit, slices.Delete(n.kids, i, i+1)
+	}
+	if i := before(n.leavesAt, bit); n.leavesAt&bit != 0 {
+		n.leavesAt, n.leaves = n.leavesAt&^bit, slices.Delete(n.leaves, i, i+1)
+	}
 }
 
 // withBlock returns a trie that also contains block, a lowest-level node with two or more leaves
@@ -159,23 +199,21 @@ func (t trie[T]) withBlock(block *node[T], low uint64) trie[T] {
 }
 
 func (n *node[T]) withBlock(block *node[T], low uint64, shift uint) *node[T] {
-	bit, i := n.place(low, shift)
-	if n.used&bit == 0 {
-		kid := block
+	bit := bitOf(low, shift)
+	was := n.count(bit)
+	kid := block
+	switch {
+	case n.kidsAt&bit != 0:
+		kid = n.kid(bit).withBlock(block, low, shift-fan)
+	case n.leavesAt&bit != 0: // a leaf elsewhere below
+		old := n.leaf(bit)
+		kid = (&node[T]{}).with(old, old.path(), shift-fan, 0).withBlock(block, low, shift-fan)
+	default:
 		for at := uint(fan); at < shift; at += fan { // the nodes on the path to the block
-			bit, _ := kid.place(low, at)
-			kid = &node[T]{used: bit, delta: kid.delta, slots: []slot[T]{{kid: kid}}}
+			kid = above(kid, bitOf(low, at))
 		}
-		return n.insert(bit, i, slot[T]{kid: kid}, 0)
 	}
-	c := n.own(0)
-	s := &c.slots[i]
-	if s.kid == nil { // a leaf elsewhere below
-		*s = slot[T]{kid: (&node[T]{}).with(s.leaf, s.leaf.path(), shift-fan, 0)}
-	}
-	s.kid = s.kid.withBlock(block, low, shift-fan)
-	c.delta += block.delta
-	return c
+	return n.setKid(bit, was, kid, 0)
 }
 
 // without returns a trie without the leaf with a number.
@@ -189,57 +227,38 @@ func (t trie[T]) without(path, owner uint64) trie[T] {
 
 // without returns the node without the leaf with a number, or nil if no leaf is left.
 func (n *node[T]) without(path uint64, shift uint, owner uint64) *node[T] {
-	bit, i := n.place(path, shift)
-	if n.used&bit == 0 {
-		return n
-	}
-	s := n.slots[i]
-	if s.kid == nil {
-		if s.leaf.path() != path {
+	bit := bitOf(path, shift)
+	was := n.count(bit)
+	switch {
+	case n.kidsAt&bit != 0:
+		old := n.kid(bit)
+		switch kid := old.without(path, shift-fan, owner); {
+		case kid == old && kid.delta == int32(was) && (owner == 0 || kid.owner != owner):
 			return n
+		case kid != nil && len(kid.kids) == 0 && len(kid.leaves) == 1:
+			return n.setLeaf(bit, was, kid.leaves[0], owner)
+		case kid != nil:
+			return n.setKid(bit, was, kid, owner)
 		}
-		return n.remove(bit, i, s.count(), owner)
-	}
-	before := s.count()
-	kid := s.kid.without(path, shift-fan, owner)
-	switch {
-	case kid == nil:
-		return n.remove(bit, i, before, owner)
-	case kid == s.kid && s.count() == before && (owner == 0 || kid.owner != owner):
+	case n.leavesAt&bit == 0 || n.leaf(bit).path() != path:
 		return n
 	}
-	c := n.own(owner)
-	if len(kid.slots) == 1 && kid.slots[0].kid == nil {
-		c.slots[i] = kid.slots[0]
-	} else {
-		c.slots[i] = slot[T]{kid: kid}
-	}
-	c.delta += int32(c.slots[i].count() - before)
-	return c
-}
-
-// remove returns the node without a slot, which had the given count, or nil if there is no other
-// slot.
-func (n *node[T]) remove(bit uint32, i, count int, owner uint64) *node[T] {
-	switch {
-	case len(n.slots) == 1:
+	n = n.own(owner, 0, 0)
+	n.clear(bit)
+	n.delta -= int32(was)
+	if n.kidsAt|n.leavesAt == 0 {
 		return nil
-	case owner != 0 && n.owner == owner:
-		n.used &^= bit
-		n.delta -= int32(count)
-		n.slots = slices.Delete(n.slots, i, i+1)
-		return n
 	}
-	return &node[T]{used: n.used &^ bit, delta: n.delta - int32(count), owner: owner,
-		slots: slices.Concat(n.slots[:i], n.slots[i+1:])}
+	return n
 }
 
 // each calls f for all leaves in the order of their numbers, until it returns false.
 func (t trie[T]) each(f func(T) bool) bool { return t.root == nil || t.root.each(f) }
 
 func (n *node[T]) each(f func(T) bool) bool {
-	for _, s := range n.slots {
-		if s.kid != nil && !s.kid.each(f) || s.kid == nil && !f(s.leaf) {
+	for slots := n.kidsAt | n.leavesAt; slots != 0; slots &= slots - 1 {
+		bit := slots & -slots
+		if n.kidsAt&bit != 0 && !n.kid(bit).each(f) || n.leavesAt&bit != 0 && !f(n.leaf(bit)) {
 			return false
 		}
 	}
@@ -275,32 +294,26 @@ func (t trie[T]) at(n, k int) uint64 {
 	}
 	at, low := t.root, uint64(0)
 	for shift := t.shift; ; shift -= fan {
-		s, slotLow, left := at.reach(n, k, low, shift)
-		if s == nil {
-			return slotLow + uint64(left)
+		var bit uint32
+		bit, low, k = at.reach(n, k, low, shift)
+		switch {
+		case at.leavesAt&bit != 0:
+			return inLeaf(at.leaf(bit), n, k, low)
+		case at.kidsAt&bit == 0:
+			return low + uint64(k)
 		}
-		if s.kid == nil {
-			return inLeaf(s.leaf, n, left, slotLow)
-		}
-		at, low, k = s.kid, slotLow, left
+		at = at.kid(bit)
 	}
 }
 
-// reach returns the slot that contains the k-th row of the node, the first number of that slot, and
-// how many rows of the slot come before that row. The slot is nil if it is empty.
-func (n *node[T]) reach(rows, k int, low uint64, shift uint) (s *slot[T], slotLow uint64, left int) {
+// reach returns the bit of the slot that contains the k-th row of the node, the first number of
+// that slot, and how many rows of the slot come before that row.
+func (n *node[T]) reach(rows, k int, low uint64, shift uint) (bit uint32, slotLow uint64, left int) {
 	span := uint64(1) << shift
-	i := 0
-	for j := uint64(0); ; j++ {
-		s, slotLow = nil, low+j*span
-		live := below(rows, slotLow, span)
-		if n.used&(1<<j) != 0 {
-			s = &n.slots[i]
-			live += s.count()
-			i++
-		}
+	for bit = 1; ; bit, low = bit<<1, low+span {
+		live := below(rows, low, span) + n.count(bit)
 		if k < live {
-			return s, slotLow, k
+			return bit, low, k
 		}
 		k -= live
 	}
@@ -329,21 +342,20 @@ func (t trie[T]) rank(n int, path uint64) int {
 	}
 	at, shift := t.root, t.shift
 	for {
-		bit, i := at.place(path, shift)
-		for _, s := range at.slots[:i] {
-			rank += s.count()
+		bit := bitOf(path, shift)
+		for _, kid := range at.kids[:before(at.kidsAt, bit)] {
+			rank += int(kid.delta)
 		}
-		if at.used&bit == 0 {
-			return rank
+		for _, l := range at.leaves[:before(at.leavesAt, bit)] {
+			rank += l.count()
 		}
-		s := at.slots[i]
-		if s.kid == nil {
-			if s.leaf.path() < path {
-				rank += s.leaf.count()
+		if at.kidsAt&bit == 0 {
+			if at.leavesAt&bit != 0 && at.leaf(bit).path() < path {
+				rank += at.leaf(bit).count()
 			}
 			return rank
 		}
-		at = s.kid
+		at = at.kid(bit)
 		shift -= fan
 	}
 }

@@ -13,6 +13,7 @@ type version struct {
 	rows    rows    // all changes
 	keys    keys    // keys of inserted rows
 	orders  []order // indexed as in the base; nil until something is changed
+	edited  bool    // orders belongs to this version alone
 	owner   uint64  // owner of the nodes that this version may change; see trie
 	changes int     // number of records
 	bytes   int64   // estimated memory that the changes take; see memory
@@ -45,16 +46,29 @@ func (v *version) edit(several bool) *version {
 	if several {
 		w.owner = owners.Add(1)
 	}
-	if len(v.base.orders) > 0 {
-		w.orders = make([]order, len(v.base.orders))
-		for i := range v.orders {
-			w.orders[i] = v.orders[i].copy()
-		}
-	}
+	w.edited = false
 	if v.free != nil {
 		w.free = v.free.edit(several)
 	}
 	return &w
+}
+
+// order returns an order that may be changed.
+func (v *version) order(i int) *order {
+	if !v.edited {
+		all := make([]order, len(v.base.orders))
+		copy(all, v.orders)
+		for i := range all {
+			all[i].own = false
+		}
+		v.orders, v.edited = all, true
+	}
+	o := &v.orders[i]
+	if !o.own && o.added != nil {
+		o.added = o.added.Copy()
+	}
+	o.own = true
+	return o
 }
 
 // len returns the number of rows.
@@ -65,16 +79,37 @@ func (v *version) get(key []byte) Row { return v.find(hashOf(key), key) }
 
 // find is like get, but also takes the hash of the key.
 func (v *version) find(hash uint64, key []byte) Row {
-	var found Row
-	if row, ok := v.base.find(hash, key); ok {
-		if found = v.row(uint64(row)); found.Found() {
-			return found
+	found := v.inBase(hash, key)
+	if !found.Found() {
+		if r := v.inserted(hash, key); r != nil {
+			return r.row()
 		}
 	}
-	if r := v.inserted(hash, key); r != nil {
-		return r.row()
+	return found // without JSON: a row of the base that was deleted
+}
+
+// inBase returns the row of the base with a key, as it is now. The change of a row has its key too,
+// and is read in any case, so the text in the base is read only for rows that have not changed.
+func (v *version) inBase(hash uint64, key []byte) Row {
+	for i := int(hash); ; i++ {
+		var seq uint32
+		if seq, i = v.base.candidate(hash, i); i < 0 {
+			return Row{}
+		}
+		r := v.rows.get(uint64(seq))
+		if r != nil && r.text != nil {
+			if bytes.Equal(r.key(), key) {
+				return r.row()
+			}
+			continue
+		}
+		if k, json := v.base.row(seq); bytes.Equal(k, key) {
+			if r != nil {
+				json = nil
+			}
+			return Row{Key: k, JSON: json, Seq: uint64(seq), change: r}
+		}
 	}
-	return found // a row of the base that was deleted
 }
 
 // row returns the row with a seq, or the zero Row if there is none.
@@ -210,7 +245,7 @@ func cost(r *record) int64 {
 // row. The orders in kept have a bit for each order whose value is known to stay the same.
 func (v *version) reorder(seq uint64, before, after []byte, kept uint32) {
 	var room []byte
-	for i := range v.orders {
+	for i := range v.base.orders {
 		if kept>>i&1 != 0 {
 			continue
 		}
@@ -256,22 +291,24 @@ func (v *version) inPlace(i int, seq uint64, value, home []byte) (position, bool
 // leave removes a row with a value from an order.
 func (v *version) leave(i int, seq uint64, value, home []byte) {
 	if at, ok := v.inPlace(i, seq, value, home); ok {
-		v.orders[i].gone = v.orders[i].gone.with(at, v.owner)
+		o := v.order(i)
+		o.gone = o.gone.with(at, v.owner)
 		v.bytes += costOfEntry
 		return
 	}
-	v.orders[i].remove(entry{value, seq})
+	v.order(i).remove(entry{value, seq})
 	v.bytes -= costOfEntry + int64(len(value))
 }
 
 // enter adds a row with a value to an order.
 func (v *version) enter(i int, seq uint64, value, home []byte) {
 	if at, ok := v.inPlace(i, seq, value, home); ok {
-		v.orders[i].gone = v.orders[i].gone.without(uint64(at), v.owner)
+		o := v.order(i)
+		o.gone = o.gone.without(uint64(at), v.owner)
 		v.bytes -= costOfEntry
 		return
 	}
-	v.orders[i].add(entry{bytes.Clone(value), seq})
+	v.order(i).add(entry{bytes.Clone(value), seq})
 	v.bytes += costOfEntry + int64(len(value))
 }
 

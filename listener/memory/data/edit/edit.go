@@ -143,31 +143,6 @@ func AppendMember(dst, object []byte, name string, value []byte) []byte {
 	return append(append(dst, value...), '}')
 }
 
-// AppendCompact appends a JSON text without insignificant white space.
-func AppendCompact(dst, text []byte) []byte {
-	for i := 0; i < len(text); {
-		switch text[i] {
-		case ' ', '\t', '\n', '\r':
-			i++
-			continue
-		case '"':
-			end := i + 1
-			for text[end] != '"' { // the text is valid, so it does not end here
-				if text[end] == '\\' {
-					end++
-				}
-				end++
-			}
-			dst = append(dst, text[i:end+1]...)
-			i = end + 1
-			continue
-		}
-		dst = append(dst, text[i])
-		i++
-	}
-	return dst
-}
-
 // Text returns a text as a JSON string.
 func Text(text []byte) []byte { return escape.AppendJSONText(nil, text) }
 
