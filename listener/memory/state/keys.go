@@ -1,127 +1,213 @@
 package state
 
-import "sync/atomic"
-
-// keys finds the inserted rows of a version by the hashes of their keys. It is a tree of buckets;
-// each bucket has the rows whose hashes begin with the same bits. The zero value is empty.
-//
-// Versions share a bucket: a row is added after the existing ones, and nothing is copied. So a
-// bucket may list rows that a version does not have, because they were inserted later or are gone;
-// a reader checks the row itself. A bucket has no pointers, so it keeps no row in memory. When it
-// is full, the version replaces it with new buckets, which leave out entries that are out of date
-// if there are many of them.
-type keys struct {
-	root  keySlot
-	named int // approximate number of entries in all buckets
-	live  int // number of entries of rows that the version has
-}
-
-// keySlot is a node or a bucket, or neither.
-type keySlot struct {
-	node   *keyNode
-	bucket *bucket
-}
-
-// keyNode branches on four bits of a hash. Adjacent slots may share a bucket.
-type keyNode struct{ slots [1 << keyBits]keySlot }
-
-const (
-	keyBits    = 4
-	bucketSize = 17 // chosen so that a bucket fills a size class of the allocator
+import (
+	"bytes"
+	"sync/atomic"
 )
 
-// bucket holds the hashes and seqs of rows. Everything needed to see that it lacks a row is in one
-// cache line.
-type bucket struct {
-	used    atomic.Int32       // number of entries; an entry is written before it is counted
-	depth   uint8              // how many bits of their hashes all rows have in common
-	tags    [bucketSize]uint16 // the low bits of the hashes
-	entries [bucketSize]keyEntry
+// keys finds the inserted rows of a version by the hashes of their keys, in tables with open
+// addressing. The zero value is empty.
+//
+// Versions share the tables: a row is added in a free slot, and nothing is copied. So a table may
+// list rows that a version does not have, because they were inserted later or are gone; a reader
+// checks the row itself. A table has no pointers, so it keeps no row in memory. If many of its
+// entries are out of date, the version replaces it with one that leaves them out.
+type keys struct {
+	tables *keyTables // nil if there are none
+	live   int        // number of entries of rows that the version has
 }
 
-// set writes an entry that is not counted yet.
-func (b *bucket) set(i int32, e keyEntry) { b.tags[i], b.entries[i] = uint16(e.hash), e }
+// keyTables is one table or, for many rows, one for each beginning of a hash, so that no request
+// waits long for a table that grows.
+type keyTables struct {
+	all  []atomic.Pointer[keyTable]
+	used int // number of entries in all tables; guarded by the lock of the part
+}
 
-// shares reports whether another entry of a full bucket has the same hash as this one.
-func (b *bucket) shares(one keyEntry) bool {
-	for _, other := range b.entries {
-		if other.hash == one.hash && other.seq != one.seq {
-			return true
+// keyTable has an entry in each slot that is not 0. The number of slots is a power of two.
+type keyTable struct {
+	slots []atomic.Uint64
+	used  int // number of entries; guarded by the lock of the part
+}
+
+// An entry is a seq plus 1 and, above it, the tag of a hash, by which it is placed.
+const (
+	seqBits   = 40
+	keyShards = 256  // number of tables for many rows
+	manyKeys  = 2048 // when a single table is split
+	maxAlike  = 16   // entries with one tag, before those that are out of date are left out
+	minSlots  = 1 << fan * 2
+)
+
+func entryOf(hash, seq uint64) uint64 { return tagOf(hash)<<seqBits | (seq + 1) }
+
+func tagOf(hash uint64) uint64 { return hash >> 32 & (1<<24 - 1) }
+
+// index returns the index of the table for a hash.
+func (t *keyTables) index(hash uint64) int { return int(hash>>56) % len(t.all) }
+
+// table returns the table for a hash, or nil if there is none yet.
+func (k keys) table(hash uint64) *keyTable {
+	if k.tables == nil {
+		return nil
+	}
+	return k.tables.all[k.tables.index(hash)].Load()
+}
+
+// newKeyTable returns a table with room for as many entries again as it has.
+func newKeyTable(entries []uint64) *keyTable {
+	n := minSlots
+	for n < 2*len(entries) {
+		n *= 2
+	}
+	t := &keyTable{slots: make([]atomic.Uint64, n)}
+	for _, e := range entries {
+		at, _, _ := t.place(e)
+		t.add(at, e)
+	}
+	return t
+}
+
+// place returns the free slot for an entry, unless the table has the entry, and how many entries it
+// has with the same tag.
+func (t *keyTable) place(e uint64) (at int, known bool, alike int) {
+	mask := len(t.slots) - 1
+	for i := int(e >> seqBits); ; i++ {
+		switch other := t.slots[i&mask].Load(); {
+		case other == 0:
+			return i & mask, false, alike
+		case other == e:
+			return 0, true, alike
+		case other>>seqBits == e>>seqBits:
+			alike++
 		}
 	}
-	return false
 }
 
-type keyEntry struct{ hash, seq uint64 }
-
-// slotOf returns the index of the slot of a hash in a node.
-func slotOf(hash uint64, level uint) uint64 {
-	return hash << (level * keyBits) >> (64 - keyBits)
+// add writes an entry to a free slot.
+func (t *keyTable) add(at int, e uint64) {
+	t.slots[at].Store(e)
+	t.used++
 }
 
-// bucket returns the bucket for a hash, or nil if there is none yet.
-func (k keys) bucket(hash uint64) *bucket {
-	s := k.root
-	for level := uint(0); s.node != nil; level++ {
-		s = s.node.slots[slotOf(hash, level)]
+// inserted returns the change that inserted a row with a key, or nil if there is none.
+func (v *version) inserted(hash uint64, key []byte) *record {
+	if r := v.rows.named(hash, key); r != nil {
+		return r
 	}
-	return s.bucket
-}
-
-// with returns a copy of the slot, at the given level, in which the bucket of the given depth for a
-// hash is replaced by buckets with the given entries.
-func (s keySlot) with(level, depth uint, hash uint64, all []keyEntry) keySlot {
-	n := &keyNode{}
-	if s.node != nil {
-		*n = *s.node
-		if i := slotOf(hash, level); n.slots[i].node != nil {
-			n.slots[i] = n.slots[i].with(level+1, depth, hash, all)
-			return keySlot{node: n}
-		}
-	} else if len(all) <= bucketFill {
-		return keySlot{bucket: newBucket(depth, all)}
+	t := v.keys.table(hash)
+	if t == nil {
+		return nil
 	}
-	n.fill(level, depth, hash, all)
-	return keySlot{node: n}
-}
-
-// bucketFill is the maximum number of entries of a new bucket, so that there is room for more.
-const bucketFill = 12
-
-// fill makes the buckets for the hashes whose first bits are those of the given hash.
-func (n *keyNode) fill(level, depth uint, hash uint64, all []keyEntry) {
-	switch {
-	case len(all) <= bucketFill:
-		count := uint64(1) << ((level+1)*keyBits - depth)
-		first := slotOf(hash, level) &^ (count - 1)
-		b := newBucket(depth, all)
-		for i := range count {
-			n.slots[first+i] = keySlot{bucket: b}
+	tag, mask := tagOf(hash), len(t.slots)-1
+	for i := int(tag); ; i++ {
+		e := t.slots[i&mask].Load()
+		if e == 0 {
+			return nil
 		}
-	case depth == (level+1)*keyBits:
-		below := &keyNode{}
-		below.fill(level+1, depth, hash, all)
-		n.slots[slotOf(hash, level)] = keySlot{node: below}
-	default:
-		bit := uint64(1) << (63 - depth)
-		var off, on []keyEntry
-		for _, h := range all {
-			if h.hash&bit == 0 {
-				off = append(off, h)
-			} else {
-				on = append(on, h)
+		if e>>seqBits == tag {
+			if r := v.named(e); r != nil && bytes.Equal(r.key(), key) {
+				return r
 			}
 		}
-		n.fill(level, depth+1, hash&^bit, off)
-		n.fill(level, depth+1, hash|bit, on)
 	}
 }
 
-func newBucket(depth uint, all []keyEntry) *bucket {
-	b := &bucket{depth: uint8(depth)}
-	for i, e := range all {
-		b.set(int32(i), e)
+// named returns the inserted row that an entry may stand for, or nil if the version has none.
+func (v *version) named(e uint64) *record {
+	if r := v.rows.get(e&(1<<seqBits-1) - 1); r != nil && r.inserted {
+		return r
 	}
-	b.used.Store(int32(len(all)))
-	return b
+	return nil
+}
+
+// name adds the rows of the tail to keys.
+func (v *version) name() {
+	if v.unnamed {
+		return
+	}
+	for _, s := range v.rows.visible() { // so that several reads from memory overlap
+		if t := v.keys.table(s.hash); t != nil {
+			_ = t.slots[int(tagOf(s.hash))&(len(t.slots)-1)].Load()
+		}
+	}
+	for _, s := range v.rows.visible() {
+		if s.record != nil {
+			v.note(s.hash, entryOf(s.hash, s.seq))
+		}
+	}
+}
+
+// note adds the entry of a row of the version to keys.
+func (v *version) note(hash, e uint64) {
+	k := &v.keys
+	if k.live++; k.tables == nil {
+		k.tables = &keyTables{all: make([]atomic.Pointer[keyTable], 1)}
+	}
+	t := k.table(hash)
+	if t == nil {
+		t = newKeyTable(nil)
+		k.tables.all[k.tables.index(hash)].Store(t)
+	}
+	at, known, alike := t.place(e)
+	if known { // added by a version that was discarded
+		return
+	}
+	if t.used >= len(t.slots)/4*3 || alike > maxAlike {
+		v.replace(t, hash)
+		t = k.table(hash)
+		at, _, _ = t.place(e)
+	}
+	t.add(at, e)
+	k.tables.used++
+}
+
+// replace replaces the table for a hash with one that has room. It leaves out entries that are out
+// of date: of those with the tag of the hash, whose row was often deleted and inserted again, and of
+// all if there are many.
+func (v *version) replace(t *keyTable, hash uint64) {
+	k := &v.keys
+	much := k.tables.used > k.live+k.live/4+minSlots
+	entries := make([]uint64, 0, t.used)
+	for i := range t.slots {
+		e := t.slots[i].Load()
+		if e == 0 {
+			continue
+		}
+		if much || e>>seqBits == tagOf(hash) {
+			if r := v.named(e); r == nil || tagOf(hashOf(r.key())) != e>>seqBits {
+				continue
+			}
+		}
+		entries = append(entries, e)
+	}
+	if dropped := t.used - len(entries); dropped > 0 { // other versions may have these rows
+		all := make([]atomic.Pointer[keyTable], len(k.tables.all))
+		for i := range all {
+			all[i].Store(k.tables.all[i].Load())
+		}
+		k.tables = &keyTables{all, k.tables.used - dropped}
+	}
+	if len(k.tables.all) == 1 && len(entries) > manyKeys {
+		v.split(entries)
+		return
+	}
+	k.tables.all[k.tables.index(hash)].Store(newKeyTable(entries))
+}
+
+// split replaces a single table by one for each beginning of a hash.
+func (v *version) split(entries []uint64) {
+	shards := make([][]uint64, keyShards)
+	to := &keyTables{all: make([]atomic.Pointer[keyTable], keyShards)}
+	for _, e := range entries {
+		if r := v.named(e); r != nil { // earlier versions keep the single table
+			i := to.index(hashOf(r.key()))
+			shards[i] = append(shards[i], e)
+			to.used++
+		}
+	}
+	for i, entries := range shards {
+		to.all[i].Store(newKeyTable(entries))
+	}
+	v.keys.tables = to
 }

@@ -2,7 +2,6 @@ package state
 
 import (
 	"bytes"
-	"slices"
 	"sync/atomic"
 )
 
@@ -333,77 +332,4 @@ func (v *version) insert(hash uint64, r *record) {
 	c.tail.used = i + 1
 	c.next++
 	c.live++
-}
-
-// inserted returns the change that inserted a row with a key, or nil if there is none.
-func (v *version) inserted(hash uint64, key []byte) *record {
-	if r := v.rows.named(hash, key); r != nil {
-		return r
-	}
-	b := v.keys.bucket(hash)
-	if b == nil {
-		return nil
-	}
-	for i, tag := range b.tags[:b.used.Load()] {
-		if tag != uint16(hash) || b.entries[i].hash != hash {
-			continue
-		}
-		if r := v.rows.get(b.entries[i].seq); r != nil && r.inserted && bytes.Equal(r.key(), key) {
-			return r
-		}
-	}
-	return nil
-}
-
-// name adds the rows of the tail to keys.
-func (v *version) name() {
-	if v.unnamed {
-		return
-	}
-	for _, s := range v.rows.visible() { // so that several reads from memory overlap
-		if b := v.keys.bucket(s.hash); b != nil {
-			_ = b.used.Load()
-		}
-	}
-	for _, s := range v.rows.visible() {
-		if s.record != nil {
-			v.note(s.hash, s.seq)
-		}
-	}
-}
-
-// note adds a row of the version to keys.
-func (v *version) note(hash, seq uint64) {
-	k := &v.keys
-	k.live++
-	k.named++
-	b := k.bucket(hash)
-	if b == nil { // there is no bucket yet
-		b = &bucket{}
-		k.root.bucket = b
-	}
-	e := keyEntry{hash, seq}
-	n := b.used.Load()
-	if slices.Contains(b.entries[:n], e) { // added by a version that was discarded
-		return
-	}
-	if n < bucketSize {
-		b.set(n, e)
-		b.used.Store(n + 1)
-		return
-	}
-	var room [bucketSize + 1]keyEntry
-	all := append(room[:0], b.entries[:]...)
-	much := k.named > k.live+k.live/4+bucketSize
-	all = slices.DeleteFunc(all, func(one keyEntry) bool {
-		// A key whose row was often deleted and inserted has several entries that no bucket can
-		// tell apart.
-		if !much && one.hash != hash && !b.shares(one) {
-			return false
-		}
-		r := v.rows.get(one.seq)
-		return r == nil || !r.inserted || hashOf(r.key()) != one.hash
-	})
-	k.named -= bucketSize - len(all)
-	k.root = k.root.with(0, uint(b.depth), hash, append(all, e))
 }
