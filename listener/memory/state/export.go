@@ -23,7 +23,7 @@ func (v *version) changed(c Change, f func(Change) bool) bool {
 	return v.rows.each(func(r *record) bool {
 		c := c
 		c.Move = r.move
-		if r.text != nil {
+		if !r.isDeleted() {
 			c.Key, c.JSON, c.Taken = r.key(), r.json(), !v.isFree(r.seq)
 		} else {
 			c.Key, _ = v.base.row(uint32(r.seq))

@@ -37,7 +37,7 @@ func (l Rows) gone() trie[position] {
 	if l.v.orders == nil {
 		return trie[position]{}
 	}
-	return l.v.orders[l.order].gone
+	return l.v.orders.all[l.order].gone
 }
 
 // changed returns the changes to the order.
@@ -45,7 +45,7 @@ func (l Rows) changed() order {
 	if l.v.orders == nil {
 		return order{}
 	}
-	return l.v.orders[l.order]
+	return l.v.orders.all[l.order]
 }
 
 // inBase returns the number of rows that are in their place in the base order.

@@ -159,6 +159,9 @@ type order struct {
 	own   bool                 // added belongs to one version alone
 }
 
+// orders holds the changes to all orders of a base.
+type orders struct{ all []order }
+
 // add adds an entry.
 func (o *order) add(e entry) {
 	if o.added == nil {

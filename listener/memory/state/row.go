@@ -3,6 +3,7 @@ package state
 import (
 	"bytes"
 	"hash/maphash"
+	"unsafe"
 )
 
 // Row is a row as it was at one time. The zero value means that there is no row.
@@ -35,13 +36,12 @@ func (r Row) same(s Row) bool {
 // is immutable once it is in a published version.
 type record struct {
 	seq      uint64
-	text     []byte // the JSON text, followed by the key unless the text contains it; nil if the row is deleted
+	text     string // the JSON text, followed by the key unless the text contains it; "" if the row is deleted
+	move     *Move  // the next move of the row; nil if none
 	size     uint32 // size of the JSON text
 	keyAt    uint32 // the position of the key in text
-	keySize  uint32
 	stamp    uint32 // distinguishes this change to the row from other changes
-	move     *Move  // the next move of the row; nil if none
-	kept     uint32 // see Tx.Keep
+	keySize  uint16
 	inserted bool
 }
 
@@ -57,14 +57,23 @@ func newRecord(key, json []byte, move *Move) *record {
 		at = len(json)
 		text = append(text, key...)
 	}
-	return &record{text: text, size: uint32(len(json)), keyAt: uint32(at), keySize: uint32(len(key)), move: move}
+	return &record{text: unsafe.String(unsafe.SliceData(text), len(text)), size: uint32(len(json)), keyAt: uint32(at), keySize: uint16(len(key)), move: move}
 }
 
-// json returns the JSON text, or nil if the row is deleted.
-func (r *record) json() []byte { return r.text[:r.size:r.size] }
+// isDeleted reports whether the change deletes a row of the base.
+func (r *record) isDeleted() bool { return r.text == "" }
+
+// bytes returns a part of the text. A string is a word shorter than a slice, which a record of 48
+// bytes has no room for.
+func (r *record) bytes(from, size int) []byte {
+	return unsafe.Slice(unsafe.StringData(r.text[from:]), size)
+}
+
+// json returns the JSON text of a row that is not deleted.
+func (r *record) json() []byte { return r.bytes(0, int(r.size)) }
 
 // key returns the key of a row that is not deleted.
-func (r *record) key() []byte { return r.text[r.keyAt : r.keyAt+r.keySize : r.keyAt+r.keySize] }
+func (r *record) key() []byte { return r.bytes(int(r.keyAt), int(r.keySize)) }
 
 // row returns the row that was written; the record must not be a deletion.
 func (r *record) row() Row { return Row{Key: r.key(), JSON: r.json(), Seq: r.seq, change: r} }
@@ -75,7 +84,7 @@ func (r *record) count() int {
 	switch {
 	case r.inserted:
 		return 1
-	case r.text == nil:
+	case r.isDeleted():
 		return -1
 	}
 	return 0

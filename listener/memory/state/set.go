@@ -304,15 +304,14 @@ func (v *version) on(b *Base) *version {
 	}
 	w := newVersion(b).edit(true)
 	v.rows.each(func(r *record) bool {
-		if r.text != nil {
+		if !r.isDeleted() {
 			hash := hashOf(r.key())
 			c := *r
-			c.kept = 0
 			if c.move != nil { // so that entries of the old move are out of date
 				move := *c.move
 				c.move = &move
 			}
-			w.put(w.find(hash, r.key()), hash, &c)
+			w.put(w.find(hash, r.key()), hash, &c, 0)
 			return true
 		}
 		key, _ := v.base.row(uint32(r.seq))

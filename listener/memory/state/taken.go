@@ -36,7 +36,7 @@ func (v *version) taken(f func(Row) bool) bool {
 		return true
 	}
 	return v.free.rows.each(func(r *record) bool {
-		if r.text != nil || v.rows.get(r.seq) == r {
+		if !r.isDeleted() || v.rows.get(r.seq) == r {
 			return true
 		}
 		row := v.row(r.seq)

@@ -72,6 +72,7 @@ type write struct {
 	view int
 	key  []byte
 	is   *record // nil: deleted
+	kept uint32  // see Keep
 }
 
 // Begin starts a new transaction; everything from the previous transaction is dropped.
@@ -186,7 +187,7 @@ func (t *Tx) Saw(set *Set, part []byte, r Row) {
 // copies both texts, and returns the copy of the row, which is valid forever.
 func (t *Tx) Put(set *Set, part, key, json []byte, move *Move) []byte {
 	r := newRecord(key, json, move)
-	t.write(write{t.view(set, part), r.key(), r})
+	t.write(write{view: t.view(set, part), key: r.key(), is: r})
 	return r.json()
 }
 
@@ -194,8 +195,8 @@ func (t *Tx) Put(set *Set, part, key, json []byte, move *Move) []byte {
 // need no update: kept has a bit for each of the first 32 orders. The row that it replaced must be
 // the one that Get returned.
 func (t *Tx) Keep(set *Set, kept uint32) {
-	if w := t.writes[len(t.writes)-1]; t.views[w.view].set == set {
-		w.is.kept = kept
+	if w := &t.writes[len(t.writes)-1]; t.views[w.view].set == set {
+		w.kept = kept
 	}
 }
 
@@ -308,7 +309,7 @@ func (t *Tx) commit() error {
 		switch stamp := to.set.stamp.Add(1); {
 		case w.is != nil:
 			w.is.stamp = stamp
-			to.edit(several).put(before, hash, w.is)
+			to.edit(several).put(before, hash, w.is, w.kept)
 		case before.Found():
 			to.edit(several).delete(before, stamp)
 		}

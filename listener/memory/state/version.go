@@ -11,14 +11,14 @@ type version struct {
 	base    *Base
 	rows    rows    // all changes
 	keys    keys    // keys of inserted rows
-	orders  []order // indexed as in the base; nil until something is changed
-	edited  bool    // orders belongs to this version alone
+	orders  *orders // nil until one of them is changed
 	owner   uint64  // owner of the nodes that this version may change; see trie
 	changes int     // number of records
 	bytes   int64   // estimated memory that the changes take; see memory
 
 	free     *version // the rows that were not taken; nil if none was taken
 	unnamed  bool     // keys is not kept up, because it is the version of free rows
+	edited   bool     // orders belongs to this version alone
 	lastTake uint32   // stamp of the last row that was taken
 }
 
@@ -56,13 +56,15 @@ func (v *version) edit(several bool) *version {
 func (v *version) order(i int) *order {
 	if !v.edited {
 		all := make([]order, len(v.base.orders))
-		copy(all, v.orders)
+		if v.orders != nil {
+			copy(all, v.orders.all)
+		}
 		for i := range all {
 			all[i].own = false
 		}
-		v.orders, v.edited = all, true
+		v.orders, v.edited = &orders{all}, true
 	}
-	o := &v.orders[i]
+	o := &v.orders.all[i]
 	if !o.own && o.added != nil {
 		o.added = o.added.Copy()
 	}
@@ -96,7 +98,7 @@ func (v *version) inBase(hash uint64, key []byte) Row {
 			return Row{}
 		}
 		r := v.rows.get(uint64(seq))
-		if r != nil && r.text != nil {
+		if r != nil && !r.isDeleted() {
 			if bytes.Equal(r.key(), key) {
 				return r.row()
 			}
@@ -121,17 +123,17 @@ func (v *version) row(seq uint64) Row {
 	case change == nil:
 		key, json := v.base.row(uint32(seq))
 		return Row{Key: key, JSON: json, Seq: seq}
-	case change.text == nil:
+	case change.isDeleted():
 		return Row{Seq: seq, change: change}
 	}
 	return change.row()
 }
 
-// put writes a row as a record; before is the current row with the same key, and hash is the hash
-// of the key.
-func (v *version) put(before Row, hash uint64, r *record) {
+// put writes a row as a record; before is the current row with the same key, hash is the hash of the
+// key, and kept is as for reorder.
+func (v *version) put(before Row, hash uint64, r *record, kept uint32) {
 	if v.free != nil && (!before.Found() || v.isFree(before.Seq)) {
-		v.free.put(before, hash, r)
+		v.free.put(before, hash, r, kept)
 	}
 	if !before.Found() { // also if a row of the base was deleted: the new row comes last
 		r.inserted = true
@@ -144,7 +146,7 @@ func (v *version) put(before Row, hash uint64, r *record) {
 	r.seq = before.Seq
 	r.inserted = before.change != nil && before.change.inserted
 	v.set(r, before.change)
-	v.reorder(before.Seq, before.JSON, r.json(), r.kept)
+	v.reorder(before.Seq, before.JSON, r.json(), kept)
 }
 
 // delete deletes a row, which must exist.
@@ -176,7 +178,7 @@ func (v *version) undo(r *record) {
 	if !r.inserted {
 		_, base = v.base.row(uint32(r.seq))
 	}
-	if r.text != nil {
+	if !r.isDeleted() {
 		was = r.json()
 	}
 	v.reorder(r.seq, was, base, 0)
@@ -186,7 +188,7 @@ func (v *version) undo(r *record) {
 // deleted row of the base does not return as long as an inserted row has its key; it returns when
 // the insertion of that row is undone.
 func (v *version) giveUp(r *record) int {
-	if r.text == nil {
+	if r.isDeleted() {
 		key, _ := v.base.row(uint32(r.seq))
 		if v.inserted(hashOf(key), key) != nil {
 			return 0
@@ -201,7 +203,7 @@ func (v *version) giveUp(r *record) int {
 		return 1
 	}
 	deleted := v.rows.get(uint64(row))
-	if deleted == nil || deleted.text != nil {
+	if deleted == nil || !deleted.isDeleted() {
 		return 1
 	}
 	v.undo(deleted)
