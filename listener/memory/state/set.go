@@ -179,8 +179,8 @@ func (p *Part) publish(v *version) {
 }
 
 // costOfPart is the memory in bytes that an isolated part takes in addition to its changes, measured
-// with BenchmarkParts: 320, and up to 160 more with inserted or taken rows.
-const costOfPart = 480
+// with BenchmarkParts: 290, and up to 110 more with inserted or taken rows.
+const costOfPart = 400
 
 // size returns the memory that the part takes with a version.
 func (p *Part) size(v *version) int64 {

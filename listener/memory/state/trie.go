@@ -17,7 +17,7 @@ import (
 // complete, no other code may use the trie. 0 means no owner.
 type trie[T leaf] struct {
 	root  *node[T]
-	shift uint // shift of the root, which covers the numbers below 32<<shift
+	shift uint // shift of the root, which covers the numbers below 16<<shift
 }
 
 // leaf is an entry of a trie.
@@ -28,9 +28,9 @@ type leaf interface {
 }
 
 // fan is the number of bits that a node branches on.
-const fan = 5
+const fan = 4
 
-// node holds up to 32 slots, each of them empty, a leaf or a node; empty slots take no memory. A
+// node holds up to 16 slots, each of them empty, a leaf or a node; empty slots take no memory. A
 // leaf is in the highest node in which no other leaf needs the same slot.
 type node[T leaf] struct {
 	kidsAt   uint32 // a bit for each slot that is a node

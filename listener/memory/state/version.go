@@ -25,8 +25,8 @@ type version struct {
 // The memory in bytes that a change takes in addition to its texts, measured with BenchmarkSnapshot
 // and BenchmarkParts.
 const (
-	costOfRecord = 128 // the record, its slot, its share of nodes
-	costOfKey    = 32  // of an inserted row
+	costOfRecord = 104 // the record, its slot, its share of nodes
+	costOfKey    = 16  // of an inserted row
 	costOfMove   = 112 // the move and its entry in the queue
 	costOfEntry  = 64  // in an order
 )
