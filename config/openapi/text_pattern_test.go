@@ -39,6 +39,35 @@ func TestPatternTexts(t *testing.T) {
 	}
 }
 
+// Patterns mean what they mean in ECMAScript with the flag u.
+func TestPatternsMatch(t *testing.T) {
+	for _, c := range []struct{ source, fits, unfit string }{ // the strings are separated by blanks
+		{`^\p{L}$`, "é я Ω a", "1 _ €"}, {`^\P{Cc}$`, "a €", "\x01"}, {`^\p{Letter}\P{Lu}$`, "aa éé", "aA 1a"}, {`^\p{sc=Grek}$`, "Ω", "O"},
+		{`^\p{Script=Greek}+$`, "αΩ", "aΩ"}, {`^[\p{Alphabetic}\P{L}]$`, "a 1", ""}, {`^\P{Alphabetic}$`, "1 _", "a Ⅷ"}, {`^\p{White_Space}$`, "\u3000", "a \ufeff"},
+		{`^a\sb$`, "a\u00a0b a\ufeffb a\u2028b", "a\u200bb ab"}, {`^\S$`, "a \u200b", "\u00a0 \ufeff"}, {`^.$`, "a 😀", "\u2028 \u2029"},
+		{`^\d\w$`, "1a 1_", "١a 1é"}, {`\bé`, "aé", "é"}, {`^[^]$`, "a", "ab"}, {`^(?:[]|b)$`, "b", "a"}, {`^[^\d\s]$`, "é", "1 \u00a0"},
+		{`^\u{1F600}$`, "😀", "u"}, {`^[\ud83d\ude00-\u{1F64F}]$`, "😀 🙏", "\ufffd"}, {`^\cA\x41\u0042\0?$`, "\x01AB", "cAAB"},
+		{`^(?<year>\d{4})-(?<y>\d\d)$`, "2024-01", "2024"}, {`^(?i:\x4b|ſ)$`, "k K K s S", "a"}, {`^a{0,2000}$`, "a aaa", "b"}, {`^a{,2}$`, "a{,2}", "a"},
+		{`^[a\-z]$`, "- a", "b"}, {`^[\b]$`, "\b", "b"}, {`^[[&&a]+$`, "[&a", "b"}, {`a$`, "ba", "a\n"}, {`^(?=.*\d)(?!.*x)\w+$`, "a1", "ab a1x"},
+	} {
+		p, err := text.CompilePattern(c.source)
+		if err != nil {
+			t.Errorf("%s: %v", c.source, err)
+			continue
+		}
+		for _, s := range strings.Split(c.fits, " ") {
+			if !p.Matches(s) {
+				t.Errorf("%s does not match %q", c.source, s)
+			}
+		}
+		for _, s := range strings.Split(c.unfit, " ") {
+			if s != "" && p.Matches(s) {
+				t.Errorf("%s matches %q", c.source, s)
+			}
+		}
+	}
+}
+
 func TestPatternsThatHaveNoText(t *testing.T) {
 	for _, source := range []string{`^a{2}$`, `a\bb`, `^[]$`, `$a`} {
 		p, err := text.CompilePattern(source)
