@@ -39,9 +39,12 @@ func main() {
 	os.Exit(program.Run(program.Process{
 		Args: os.Args[1:], Env: os.LookupEnv, Environ: os.Environ(), Signals: signals,
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Build: settings.ThisBuild(version, commit),
-		Fit: limitMemory,
+		Prepare: func(log *slog.Logger) {
+			signal.Ignore(syscall.SIGPIPE) // a reader of the log that exits does not end the server
+			limitMemory(log)
+		},
 		// Reading a configuration may take several times the memory that serving it takes.
-		Trim: func() { go debug.FreeOSMemory() },
+		FreeMemory: func() { go debug.FreeOSMemory() },
 	}))
 }
 

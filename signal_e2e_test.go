@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"os/exec"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -291,5 +293,43 @@ func TestSignal_IsHeardDuringTheLoad(t *testing.T) {
 		if out := strings.Join(p.Output(), "\n"); strings.Contains(out, "listening") || strings.Contains(out, "valid:") {
 			t.Errorf("%s: the program continued:\n%s", command, out)
 		}
+	}
+}
+
+// The server goes on when the reader of its log has exited.
+func TestSignal_AReaderOfTheLogThatExits(t *testing.T) {
+	t.Parallel()
+	address := harness.Free(t)
+	_, port, _ := strings.Cut(address, ":")
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", harness.One("fine"))
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(harness.Program(t), "-c", file, "--host", "127.0.0.1", "--port", port, "--access-log")
+	cmd.Env, cmd.Stdout = []string{}, w
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it fails if the program has ended
+	_ = w.Close()                                // the program has it
+	if line, err := bufio.NewReader(r).ReadString('\n'); err != nil {
+		t.Fatalf("%q, %v", line, err)
+	}
+	_ = r.Close()
+	answered := 0
+	harness.Until(t, "the server answers", func() bool {
+		resp, err := http.Get("http://" + address + "/a")
+		if err == nil {
+			_ = resp.Body.Close()
+			answered++
+		}
+		return answered == 20
+	})
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("it ended with %v", err)
 	}
 }

@@ -38,10 +38,11 @@ type Process struct {
 	Stdout  io.Writer
 	Stderr  io.Writer
 	Build   settings.Build
-	// Fit sets limits of the process before a server starts, which reads them; nil for none.
-	Fit func(*slog.Logger)
-	// Trim gives back to the system the memory that reading a configuration took; nil to keep it.
-	Trim func()
+	// Prepare prepares the process for a server before it starts; nil for nothing.
+	Prepare func(*slog.Logger)
+	// FreeMemory gives back to the system the memory that reading a configuration took; nil to keep
+	// it.
+	FreeMemory func()
 }
 
 // Exit codes.
@@ -94,16 +95,16 @@ func Run(of Process) int {
 	p.imported.Log = log
 	defer p.imported.Close()
 	p.files = listener.NewReloader(p.loader(), paths...)
-	p.files.Served = of.Trim
+	p.files.Served = of.FreeMemory
 	if p.admin, err = admin.OpenAs(set, p.adminOptions()); err != nil {
 		return say.cannotStart(err)
 	}
 	defer p.admin.CloseSoon()
-	if of.Fit != nil && set.Command == "serve" {
-		of.Fit(log)
+	if of.Prepare != nil && set.Command == "serve" {
+		of.Prepare(log)
 	}
 	code := exitOK
-	if s := unless(of.Signals, func() { code = p.begin(say) }, p.discard); s != nil {
+	if s := untilSignal(of.Signals, func() { code = p.begin(say) }, p.discard); s != nil {
 		log.Error("stopped while loading", "signal", s.String())
 		return exitFailed
 	}
@@ -113,8 +114,8 @@ func Run(of Process) int {
 	p.files.Attach(p.server) // first: the admin address may reload from then on
 	p.admin.Attach(p.server)
 	p.announce(p.server.Spec())
-	if of.Trim != nil {
-		of.Trim()
+	if of.FreeMemory != nil {
+		of.FreeMemory()
 	}
 	return p.serve(of.Signals)
 }
@@ -205,9 +206,9 @@ func (p *program) announce(spec *config.Spec) {
 	}
 }
 
-// unless runs work. If a signal to stop arrives first, it returns early, with that signal, and late
+// untilSignal runs work. If a signal to stop arrives first, it returns early, with that signal, and late
 // runs once work has ended.
-func unless(signals <-chan os.Signal, work, late func()) os.Signal {
+func untilSignal(signals <-chan os.Signal, work, late func()) os.Signal {
 	done := make(chan struct{})
 	go func() {
 		work()

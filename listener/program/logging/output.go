@@ -154,8 +154,11 @@ func (o *Output) write() {
 		s := b.to
 		s.busy = true
 		o.mu.Unlock()
-		_, _ = s.to.Write(b.lines) // a log that cannot be written cannot be reported either
+		_, err := s.to.Write(b.lines) // a log that cannot be written cannot be reported either
 		o.mu.Lock()
+		if err != nil {
+			o.dropped += uint64(bytes.Count(b.lines, []byte{'\n'}))
+		}
 		overtaken = s.stalled && o.writing
 		s.busy, s.stalled, o.writing = false, false, true
 		s.written(b.lines)

@@ -39,12 +39,12 @@ const (
 
 // condition is something that is done to a server under load.
 type condition struct {
-	name   string
-	mock   string // configuration of the server
-	plan   plan
-	wrap   []string
-	args   []string
-	stderr func(t *testing.T) *os.File
+	name  string
+	mock  string // configuration of the server
+	plan  plan
+	wrap  []string
+	args  []string
+	logTo func(t *testing.T) *os.File
 	// induce induces the condition until the channel is closed; if it is nil, nothing disturbs the
 	// server.
 	induce func(t *testing.T, s *server, end <-chan struct{})
@@ -108,8 +108,8 @@ func (c *condition) run(t *testing.T) result {
 }
 
 func (c *condition) log(t *testing.T) *os.File {
-	if c.stderr != nil {
-		return c.stderr(t)
+	if c.logTo != nil {
+		return c.logTo(t)
 	}
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
@@ -354,7 +354,7 @@ func slowEndpoint() condition {
 func slowLog() condition {
 	var slow atomic.Bool
 	return condition{name: "a log that nobody reads fast enough", mock: fixed, plan: steady(1000), args: []string{"--access-log"},
-		stderr: func(t *testing.T) *os.File {
+		logTo: func(t *testing.T) *os.File {
 			r, w, err := os.Pipe()
 			if err != nil {
 				t.Fatal(err)

@@ -70,7 +70,7 @@ func cpusOfServer() string { return fmt.Sprintf("0-%d", max(clientCPU()-1, 0)) }
 
 // begin runs the program with a configuration. wrap is a command that runs the program, such as
 // "nice", or nil.
-func begin(t *testing.T, configuration string, wrap []string, stderr *os.File, args ...string) *server {
+func begin(t *testing.T, configuration string, wrap []string, log *os.File, args ...string) *server {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "mock.yml")
@@ -83,7 +83,7 @@ func begin(t *testing.T, configuration string, wrap []string, stderr *os.File, a
 	s := &server{t: t, cmd: exec.Command("taskset", append(command, args...)...)}
 	s.addr, s.admin = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port}, fmt.Sprint("http://127.0.0.1:", admin, "/__admin/")
 	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}
-	s.cmd.Stderr = stderr
+	s.cmd.Stdout, s.cmd.Stderr = log, log
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
