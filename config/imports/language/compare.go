@@ -1,7 +1,9 @@
 package language
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,14 +28,25 @@ const (
 	KindNumber
 )
 
-// Notes collects in which ways the values of a dialect differ.
-type Notes struct{ Differ []string }
+// Notes collects why an item is not exact.
+type Notes struct {
+	Differ []string // in which ways it differs
+	Gone   string   // why it cannot be served; "" if it can
+}
 
-// Note adds a difference.
+// Note adds a difference, unless it is "".
 func (n *Notes) Note(what string) {
-	if !slices.Contains(n.Differ, what) {
+	if what != "" && !slices.Contains(n.Differ, what) {
 		n.Differ = append(n.Differ, what)
 	}
+}
+
+// Lose says why the item cannot be served; the first reason counts.
+func (n *Notes) Lose(why string, args ...any) {
+	if len(args) > 0 {
+		why = fmt.Sprintf(why, args...)
+	}
+	n.Gone = cmp.Or(n.Gone, why)
 }
 
 // Bare returns an operand without the default that makes null an empty text.

@@ -16,6 +16,8 @@ type Dialect interface {
 	// Compare returns the condition of a helper that compares a value with a literal, other than eq; ok
 	// is false for other helpers. operator is "" unless the helper orders values.
 	Compare(name string, k Kind, operand, operator string, with Arg) (condition string, ok bool, err error)
+	// Note notes in which way values differ, unless it is "".
+	Note(difference string)
 	// Java reports whether the tool uses Handlebars.java instead of Handlebars.js.
 	Java() bool
 }
@@ -79,6 +81,13 @@ func member(item, path string) string {
 		item = Member(item, strings.Trim(part, "[]"))
 	}
 	return item
+}
+
+// Translate returns a template of a tool in the language, and notes what has no equivalent.
+func Translate(source string, d Dialect) *Template {
+	t := &Template{}
+	d.Note(Handlebars(t, source, d))
+	return t
 }
 
 // Handlebars translates a Handlebars template and appends it to t. Tags without an equivalent stay

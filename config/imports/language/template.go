@@ -19,6 +19,13 @@ type part struct {
 	tag, value bool
 }
 
+// Fixed returns a template that consists of a literal text.
+func Fixed(text string) *Template {
+	t := &Template{}
+	t.Text(text)
+	return t
+}
+
 // Text appends a text that renders as itself.
 func (t *Template) Text(text string) {
 	if n := len(t.parts); n > 0 && !t.parts[n-1].tag {

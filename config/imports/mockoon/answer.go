@@ -12,45 +12,37 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
-	"mockserver/internal/semantics"
 )
 
 // answer is a response while it is read.
 type answer struct {
 	*endpoint
+	language.Notes
 	node     *syntax.Node
 	response *draft.Map
 	latency  *draft.Map
 	webhooks draft.List
-	why      []string
-	lost     string
 	dialect  *dialect
 }
 
-func (a *answer) differs(why string) {
-	if why != "" && !slices.Contains(a.why, why) {
-		a.why = append(a.why, why)
-	}
-}
-
-func (a *answer) lose(why string, args ...any) {
-	if a.lost == "" {
-		a.lost = fmt.Sprintf(why, args...)
-	}
+// begin returns a response of which nothing is read yet.
+func (e *endpoint) begin(n *syntax.Node) *answer {
+	a := &answer{endpoint: e, node: n, response: &draft.Map{}}
+	a.dialect = &dialect{e, &a.Notes}
+	return a
 }
 
 // answer reads a response.
 func (e *endpoint) answer(n *syntax.Node) *answer {
-	a := &answer{endpoint: e, node: n, response: &draft.Map{}}
-	a.dialect = &dialect{endpoint: e}
+	a := e.begin(n)
 	if n.Kind != syntax.MapNode {
-		a.lose("the response is %v; expected a map", n.Kind)
+		a.Lose("the response is %v; expected a map", n.Kind)
 		return a
 	}
 	if status := text(get(n, "statusCode")); status != "" {
 		code, err := strconv.Atoi(status)
 		if err != nil || code < 200 || code > 599 {
-			a.lose("the status %s cannot be sent; statuses are 200 to 599", status)
+			a.Lose("the status %s cannot be sent; statuses are 200 to 599", status)
 		} else if code != 200 {
 			a.response.Set("status", code)
 		}
@@ -58,15 +50,12 @@ func (e *endpoint) answer(n *syntax.Node) *answer {
 	headers := a.headers(n)
 	body, kind := a.body()
 	if kind != "" && !headers.Has("Content-Type") && !a.empty() {
-		headers.Add("Content-Type", fixed(kind))
+		headers.Add("Content-Type", language.Fixed(kind))
 	}
 	language.SetTexts(a.response, headers, body)
 	a.latency = milliseconds(get(n, "latency"), get(a.root, "latency"))
 	for _, call := range items(get(n, "callbacks")) {
 		a.callback(call)
-	}
-	for _, note := range a.dialect.Differ {
-		a.differs(note)
 	}
 	return a
 }
@@ -91,20 +80,6 @@ func milliseconds(delays ...*syntax.Node) *draft.Map {
 	return draft.NewMap("min", strconv.Itoa(min(sum, 24*60*60*1000))+"ms")
 }
 
-// fixed returns a template that consists of a literal text.
-func fixed(text string) *language.Template {
-	t := &language.Template{}
-	t.Text(text)
-	return t
-}
-
-// translate returns a text as a template.
-func (a *answer) translate(source string) *language.Template {
-	t := &language.Template{}
-	a.differs(language.Handlebars(t, source, a.dialect))
-	return t
-}
-
 // headers returns the headers of a response, and the headers of the environment that the response
 // does not have. Set-Cookie headers are returned from both.
 func (a *answer) headers(n *syntax.Node) *language.Headers {
@@ -119,9 +94,9 @@ func (a *answer) headers(n *syntax.Node) *language.Headers {
 			}
 			inner[lower] = true
 			if lower == "content-type" && !strings.ContainsAny(value, "/{") {
-				a.differs(fmt.Sprintf("Mockoon answers that the Content-Type %q is not valid", value))
+				a.Note(fmt.Sprintf("Mockoon answers that the Content-Type %q is not valid", value))
 			}
-			a.differs(headers.Add(key, a.translate(value)))
+			a.Note(headers.Add(key, language.Translate(value, a.dialect)))
 		}
 		for key := range inner {
 			own[key] = true
@@ -143,14 +118,14 @@ func (a *answer) body() (body *language.Template, kind string) {
 	case mode == "DATABUCKET" && text(get(a.node, "databucketID")) != "":
 		bucket := a.bucket(text(get(a.node, "databucketID")))
 		if bucket == nil {
-			a.lose("its data bucket does not exist")
+			a.Lose("its data bucket does not exist")
 			break
 		}
 		source = text(get(bucket, "value"))
 		if asJSON(source) != nil {
 			templated = false
 		} else {
-			a.differs("the data bucket is rendered for each request")
+			a.Note("the data bucket is rendered for each request")
 		}
 		if trimmed := strings.TrimSpace(source); strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[") {
 			kind = "application/json"
@@ -160,21 +135,21 @@ func (a *answer) body() (body *language.Template, kind string) {
 		templated = templated && slices.Contains(textual, strings.ToLower(filepath.Ext(file)))
 	}
 	if !templated {
-		return fixed(source), kind
+		return language.Fixed(source), kind
 	}
-	return a.translate(source), kind
+	return language.Translate(source, a.dialect), kind
 }
 
 // file returns the content of a file next to the environment, and its type. A file that is large or
 // not UTF-8 becomes an external body instead.
 func (a *answer) file(name string) (content, kind string) {
 	if strings.Contains(name, "{{") {
-		a.lose("the file %s is chosen by the request", name)
+		a.Lose("the file %s is chosen by the request", name)
 		return "", ""
 	}
 	local := filepath.FromSlash(name)
 	if !filepath.IsLocal(local) {
-		a.lose("the file %s is outside the directory of the environment", name)
+		a.Lose("the file %s is outside the directory of the environment", name)
 		return "", ""
 	}
 	s, err := draft.OpenSource(filepath.Join(a.dir, local))
@@ -185,12 +160,12 @@ func (a *answer) file(name string) (content, kind string) {
 	kind = mime.TypeByExtension(filepath.Ext(name))
 	switch {
 	case err != nil || s.Dir:
-		a.lose("the file %s cannot be read", name)
+		a.Lose("the file %s cannot be read", name)
 	case !utf8.Valid(data) || len(data) > 256<<10:
 		a.response.Set("external-body", draft.NewMap("provider", "json", "path", a.AddFile(draft.File{Name: "bodies/" + filepath.Base(name), Data: data}))).Set("template", false)
 		return "", kind
 	case !isTrue(get(a.node, "sendFileAsBody")):
-		a.differs("Content-Disposition is left out")
+		a.Note("Content-Disposition is left out")
 	}
 	return string(data), kind
 }
@@ -224,29 +199,16 @@ func (a *answer) callback(call *syntax.Node) {
 			n = c
 		}
 	}
-	method := strings.ToUpper(text(get(n, "method")))
-	if n == nil || !slices.Contains(semantics.Methods, method) {
-		a.differs("a callback is left out: it does not exist, or its method is unknown")
+	if n == nil {
+		a.Note("a callback is left out: it does not exist")
 		return
 	}
-	translate := func(source string) *language.Template {
-		t := &language.Template{}
-		t.Use() // texts of webhooks are always templates
-		if lost := language.Handlebars(t, source, a.dialect); lost != "" {
-			a.differs("the callback: " + lost)
-		}
-		return t
-	}
-	url := translate(text(get(n, "uri"))).String()
-	if !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") && !strings.HasPrefix(url, "{{") {
-		a.differs("a callback is left out: its URL is " + url)
-		return
-	}
-	hook := draft.NewMap("method", method, "url", url)
+	d := &dialect{a.endpoint, &language.Notes{}}
+	translate := func(source string) *language.Template { return language.Translate(source, d) }
 	headers := language.NewHeaders()
 	for _, h := range items(get(n, "headers")) {
 		if key := text(get(h, "key")); key != "" {
-			a.differs(headers.Add(key, translate(text(get(h, "value")))))
+			a.Note(headers.Add(key, translate(text(get(h, "value")))))
 		}
 	}
 	body := text(get(n, "body"))
@@ -256,12 +218,19 @@ func (a *answer) callback(call *syntax.Node) {
 			body = text(get(bucket, "value"))
 		}
 	case "FILE":
-		a.differs("the callback is sent without its file")
+		a.Note("the callback is sent without its file")
 	}
 	if !headers.Has("Content-Type") {
-		headers.Add("Content-Type", fixed("text/plain;charset=UTF-8")) // as fetch sends a text
+		headers.Add("Content-Type", language.Fixed("text/plain;charset=UTF-8")) // as fetch sends a text
 	}
-	language.SetTexts(hook, headers, translate(body))
+	hook, why := language.Webhook(text(get(n, "method")), translate(text(get(n, "uri"))), translate(body), headers)
+	for _, note := range d.Differ {
+		a.Note("the callback: " + note)
+	}
+	if why != "" {
+		a.Note("a callback is left out: " + why)
+		return
+	}
 	sleep := "0s"
 	if latency := milliseconds(get(call, "latency")); latency != nil {
 		sleep, _ = latency.Get("min").(string)

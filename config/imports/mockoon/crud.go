@@ -47,7 +47,7 @@ func (r *reader) crud(n *syntax.Node) {
 		e.Set("latency", draft.Flow{Value: latency})
 	}
 	on := &draft.Map{}
-	headers := (&answer{endpoint: &endpoint{reader: r}, node: responses[0], dialect: &dialect{endpoint: &endpoint{reader: r}}}).headers(responses[0])
+	headers := (&endpoint{reader: r}).begin(responses[0]).headers(responses[0])
 	response := &draft.Map{}
 	language.SetTexts(response, headers, &language.Template{})
 	for _, operation := range []string{"list", "read", "create", "replace", "change", "remove"} {

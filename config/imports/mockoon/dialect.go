@@ -15,7 +15,7 @@ import (
 // dialect translates the helpers of Mockoon.
 type dialect struct {
 	*endpoint
-	language.Notes
+	*language.Notes
 }
 
 var errNone = language.ErrNone

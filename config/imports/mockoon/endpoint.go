@@ -90,10 +90,10 @@ func (e *endpoint) label(n *syntax.Node, i int) string {
 func (e *endpoint) one(n *syntax.Node, condition string, i int, rules []*syntax.Node, differs ...string) {
 	a := e.answer(n)
 	for _, why := range differs {
-		a.differs(why)
+		a.Note(why)
 	}
-	if a.lost != "" {
-		e.off(n, i, a.lost)
+	if a.Gone != "" {
+		e.off(n, i, a.Gone)
 		return
 	}
 	m := e.base(condition).Set("response", a.response)
@@ -105,7 +105,7 @@ func (e *endpoint) one(n *syntax.Node, condition string, i int, rules []*syntax.
 	}
 	e.Add("endpoint", m, e.label(n, i))
 	e.ask(n, e.label(n, i), language.Wanted(a.response), condition, rules)
-	e.report(n.Pos(), e.label(n, i), a.why)
+	e.report(n.Pos(), e.label(n, i), a.Differ)
 }
 
 func (e *endpoint) report(pos syntax.Pos, name string, why []string) {
@@ -143,11 +143,11 @@ func (e *endpoint) several(responses []*syntax.Node, mode string) {
 	var entries []entry
 	for i, n := range responses {
 		a := e.answer(n)
-		if a.lost != "" { // without it the other responses would be sent at the wrong time
+		if a.Gone != "" { // without it the other responses would be sent at the wrong time
 			for j, n := range responses {
 				why := "the response " + e.label(responses[i], i) + " is lost, and with it their order"
 				if i == j {
-					why = a.lost
+					why = a.Gone
 				}
 				e.off(n, j, why)
 			}
@@ -174,6 +174,6 @@ func (e *endpoint) several(responses []*syntax.Node, mode string) {
 		e.asks.Add(e.Draft, e.method, e.own, nil, nil, false)
 	}
 	for i, one := range entries {
-		e.report(one.n.Pos(), e.label(one.n, i), one.a.why)
+		e.report(one.n.Pos(), e.label(one.n, i), one.a.Differ)
 	}
 }

@@ -16,13 +16,12 @@ const proxyTimeout = "1h"
 func (r *reader) proxy() {
 	const name = "proxyMode"
 	host := text(get(r.root, "proxyHost"))
-	a := &answer{endpoint: &endpoint{reader: r}, node: r.root, response: &draft.Map{}}
-	a.dialect = &dialect{endpoint: a.endpoint}
+	a := (&endpoint{reader: r}).begin(r.root)
 	headers := func(list string) *language.Headers {
 		h := language.NewHeaders()
 		for _, n := range items(get(r.root, list)) {
 			if key, value := strings.TrimSpace(text(get(n, "key"))), text(get(n, "value")); key != "" && value != "" {
-				a.differs(h.Add(key, a.translate(value)))
+				a.Note(h.Add(key, language.Translate(value, a.dialect)))
 			}
 		}
 		return h
@@ -37,17 +36,14 @@ func (r *reader) proxy() {
 		r.Lost(r.root.Pos(), name, "requests that no route answers are not passed on to %s: %s", host, why)
 		return
 	}
-	a.differs(differs)
+	a.Note(differs)
 	a.response.Set("proxy", up)
 	language.SetTexts(a.response, headers("proxyResHeaders"), &language.Template{})
 	e.Set("response", a.response)
 	if latency := milliseconds(get(r.root, "latency")); latency != nil {
 		e.Set("latency", draft.Flow{Value: latency})
-		a.differs("the latency is the minimum of the total time; Mockoon adds it to the time of the upstream")
-	}
-	for _, note := range a.dialect.Differ {
-		a.differs(note)
+		a.Note("the latency is the minimum of the total time; Mockoon adds it to the time of the upstream")
 	}
 	r.Add("endpoint", e, "requests that no route answers are passed on to "+strconv.Quote(host))
-	a.report(r.root.Pos(), name, a.why)
+	a.report(r.root.Pos(), name, a.Differ)
 }

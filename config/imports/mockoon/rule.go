@@ -162,7 +162,7 @@ func (e *endpoint) operand(target, modifier, operator string) (string, error) {
 		}
 		return "body", nil
 	case "templating":
-		expression, err := language.SingleValue(modifier, &dialect{endpoint: e})
+		expression, err := language.SingleValue(modifier, &dialect{e, &language.Notes{}})
 		if err != nil {
 			err = fmt.Errorf("a rule on the template %s cannot be expressed", modifier)
 		}

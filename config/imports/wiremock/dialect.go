@@ -20,7 +20,7 @@ type dialect struct {
 	made       *made
 	parameters *syntax.Node
 	root       string // the name of the request in templates
-	language.Notes
+	*language.Notes
 }
 
 var errNone = language.ErrNone

@@ -1,8 +1,6 @@
 package wiremock
 
 import (
-	"slices"
-
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
@@ -36,27 +34,14 @@ var keys = []string{"id", "uuid", "name", "persistent", "priority", "scenarioNam
 type made struct {
 	reader *reader
 	*mapping
+	language.Notes
 	methods []string
 	path    language.Path   // its own path
 	raw     bool            // it is a template, whose parameters are not decoded
 	encoded bool            // characters that are not literal may be percent-encoded
 	plain   map[string]bool // parameters that are not
 	needs   []string        // conditions
-	lost    string          // why it cannot be served
-	why     []string        // what differs
 	written language.Path   // as placed among the others
-}
-
-func (m *made) lose(why string) {
-	if m.lost == "" {
-		m.lost = why
-	}
-}
-
-func (m *made) differs(why string) {
-	if why != "" && !slices.Contains(m.why, why) {
-		m.why = append(m.why, why)
-	}
 }
 
 // label returns the name of a mapping in reports.

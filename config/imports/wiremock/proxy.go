@@ -17,16 +17,11 @@ var proxyKeys = []string{"proxyBaseUrl", "additionalProxyRequestHeaders", "remov
 func (a *answer) proxy(base string) {
 	switch {
 	case strings.Contains(base, "{{"):
-		a.lose("proxyBaseUrl " + base + " is chosen by the request")
+		a.Lose("proxyBaseUrl " + base + " is chosen by the request")
 		return
 	case text(get(a.node, "proxyUrlPrefixToRemove")) != "":
-		a.lose("proxyUrlPrefixToRemove cannot be expressed")
+		a.Lose("proxyUrlPrefixToRemove cannot be expressed")
 		return
-	}
-	literal := func(value string) *language.Template {
-		t := &language.Template{}
-		t.Text(value)
-		return t
 	}
 	up := language.Upstream{URL: base, Timeout: proxyTimeout, Headers: language.NewHeaders()}
 	if n := get(a.node, "additionalProxyRequestHeaders"); n != nil {
@@ -36,7 +31,7 @@ func (a *answer) proxy(base string) {
 				values = append(values, e.Value)
 			}
 			for _, value := range values {
-				a.differs(up.Headers.Add(e.Key.Text.Value, literal(text(value))))
+				a.Note(up.Headers.Add(e.Key.Text.Value, language.Fixed(text(value))))
 			}
 		}
 	}
@@ -49,17 +44,17 @@ func (a *answer) proxy(base string) {
 	}
 	name, why, differs := a.reader.upstreams.Declare(a.reader.Draft, up)
 	if why != "" {
-		a.lose(why)
+		a.Lose(why)
 		return
 	}
-	a.differs(differs)
+	a.Note(differs)
 	a.response.Set("proxy", name)
 	a.texts("", nil, a.transformers())
 	if a.response.Get("headers") != nil {
-		a.differs("its headers replace those of the upstream; WireMock sends both")
+		a.Note("its headers replace those of the upstream; WireMock sends both")
 	}
 	if a.timing(); a.latency != nil {
-		a.differs("the delay is the minimum of the total time; WireMock adds it to the time of the upstream")
+		a.Note("the delay is the minimum of the total time; WireMock adds it to the time of the upstream")
 	}
 	a.fault = nil
 }

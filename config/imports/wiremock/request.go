@@ -44,14 +44,14 @@ func (m *made) method(n *syntax.Node) {
 		}
 		for _, method := range named {
 			if !slices.Contains(semantics.Methods, method) {
-				m.lose("the method " + method + " is unknown")
+				m.Lose("the method " + method + " is unknown")
 				continue
 			}
 			m.methods = append(m.methods, method)
 		}
 	}
 	if len(m.methods) == 0 {
-		m.lose("it answers no known method")
+		m.Lose("it answers no known method")
 	}
 }
 
@@ -96,10 +96,10 @@ func (m *made) url(n *syntax.Node) {
 	}
 	if err != nil {
 		m.path = language.Path{{Kind: language.Rest, Text: "rest"}}
-		m.lose(err.Error())
+		m.Lose(err.Error())
 	}
 	m.need(condition)
-	m.differs(narrower)
+	m.Note(narrower)
 }
 
 // expression reads an expression for paths.
@@ -116,10 +116,10 @@ func (m *made) expression(expression string, read func(string) (language.Path, s
 func (m *made) literal(path string) {
 	m.path = language.LiteralPath(path)
 	if !strings.HasPrefix(path, "/") {
-		m.lose(fmt.Sprintf("no request has the path %q, which does not begin with a slash", path))
+		m.Lose("no request has the path %q, which does not begin with a slash", path)
 	}
 	if strings.ContainsFunc(path, language.PercentEncoded) {
-		m.lose(fmt.Sprintf("the path %q matches no request: clients send some of its characters percent-encoded", path))
+		m.Lose("the path %q matches no request: clients send some of its characters percent-encoded", path)
 	}
 	trimmed := strings.TrimSuffix(path, "/")
 	switch {
@@ -140,7 +140,7 @@ func (m *made) template(template string) {
 			names[name] = true
 			m.path = append(m.path, language.Segment{Kind: language.Param, Text: strings.TrimSuffix(name, "}")})
 		case strings.ContainsAny(part, "{}"):
-			m.lose(fmt.Sprintf("the segment %q of a path template cannot be expressed", part))
+			m.Lose("the segment %q of a path template cannot be expressed", part)
 			m.path = append(m.path, language.Segment{Text: part})
 		default:
 			if decoded, err := url.PathUnescape(part); err == nil {
@@ -181,13 +181,13 @@ func (m *made) matcher(key string, n *syntax.Node) {
 		m.host(n)
 	case "scheme":
 		if !strings.EqualFold(text(n), "http") {
-			m.lose("the scheme " + text(n) + " is not served")
+			m.Lose("the scheme " + text(n) + " is not served")
 		}
 	case "basicAuth", "basicAuthCredentials":
 		credentials := text(get(n, "username")) + ":" + text(get(n, "password"))
 		m.need(language.Equal("header-params.Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(credentials))))
 	default:
-		m.lose("the matcher " + key + " cannot be expressed")
+		m.Lose("the matcher " + key + " cannot be expressed")
 	}
 }
 
@@ -200,12 +200,12 @@ func (m *made) host(n *syntax.Node) {
 	case get(n, "matches") != nil && len(n.Entries) == 1:
 		expression = text(get(n, "matches"))
 	default:
-		m.lose("this matcher of the host cannot be expressed")
+		m.Lose("this matcher of the host cannot be expressed")
 		return
 	}
 	condition, err := language.Matches("host", "(?:"+expression+")(?::[0-9]+)?", true)
 	if err != nil {
-		m.lose(err.Error())
+		m.Lose(err.Error())
 	}
 	m.need(condition)
 }
@@ -215,11 +215,11 @@ func (m *made) patterns(root string, n *syntax.Node) {
 	for _, e := range n.Entries {
 		name := e.Key.Text.Value
 		if root == "header-params" && !semantics.IsToken(name) || name == "" {
-			m.lose(fmt.Sprintf("the name %q cannot be expressed", name))
+			m.Lose("the name %q cannot be expressed", name)
 			continue
 		}
 		if root == "path-params" && !m.path.Has(name) {
-			m.lose(fmt.Sprintf("the path has no parameter %q", name))
+			m.Lose("the path has no parameter %q", name)
 			continue
 		}
 		if root == "path-params" {
@@ -237,19 +237,19 @@ func (m *made) undecoded(name string, n *syntax.Node) {
 	m.plain[name] = true
 	expression, equal := get(n, "matches"), get(n, "equalTo")
 	if (expression == nil || language.CanMatch(text(expression), '%')) && (equal == nil || strings.Contains(text(equal), "%")) {
-		m.differs("the path parameter " + name + " is compared only if it has no percent-encoded characters")
+		m.Note("the path parameter " + name + " is compared only if it has no percent-encoded characters")
 	}
 }
 
 func (m *made) pattern(operand string, n *syntax.Node) {
 	condition, narrower, err := condition(operand, n, 0)
 	if err != nil {
-		m.lose(err.Error())
+		m.Lose(err.Error())
 		return
 	}
 	if strings.HasPrefix(operand, "cookie-params") && get(n, "absent") == nil { // no other matcher accepts a missing cookie
 		condition = language.And(language.Present(operand), condition)
 	}
 	m.need(condition)
-	m.differs(narrower)
+	m.Note(narrower)
 }

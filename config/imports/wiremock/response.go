@@ -3,7 +3,6 @@ package wiremock
 import (
 	"bytes"
 	"encoding/base64"
-	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
@@ -64,10 +63,10 @@ func (a *answer) read() {
 		switch key := e.Key.Text.Value; {
 		case e.Value.Kind == syntax.NullNode, slices.Contains(responseKeys, key):
 		case key == "statusMessage":
-			a.differs("the status message is left out")
+			a.Note("the status message is left out")
 		case get(a.node, "proxyBaseUrl") != nil && slices.Contains(proxyKeys, key):
 		default:
-			a.differs("the key " + key + " of the response is left out")
+			a.Note("the key " + key + " of the response is left out")
 		}
 	}
 	if base := text(get(a.node, "proxyBaseUrl")); base != "" {
@@ -79,7 +78,7 @@ func (a *answer) read() {
 		status = 200
 	}
 	if status < 200 || status > 599 {
-		a.lose(fmt.Sprintf("the status %d cannot be sent; statuses are 200 to 599", status))
+		a.Lose("the status %d cannot be sent; statuses are 200 to 599", status)
 	}
 	if status != 200 {
 		a.response.Set("status", status)
@@ -98,7 +97,7 @@ func (a *answer) transformers() bool {
 			if name := text(item); name == "response-template" || name == "response-templating" {
 				templated = true
 			} else {
-				a.differs("the transformer " + name + " is not run")
+				a.Note("the transformer " + name + " is not run")
 			}
 		}
 	}
@@ -116,7 +115,7 @@ func (a *answer) body() (body string, data []byte) {
 	if n := get(a.node, "base64Body"); n != nil {
 		decoded, err := base64.StdEncoding.DecodeString(text(n))
 		if err != nil {
-			a.lose("base64Body is not base64")
+			a.Lose("base64Body is not base64")
 		}
 		data = decoded
 	}
@@ -132,12 +131,12 @@ func (a *answer) body() (body string, data []byte) {
 // file returns the content of a file in __files.
 func (a *answer) file(name string) []byte {
 	if strings.Contains(name, "{{") {
-		a.lose("bodyFileName " + name + " is chosen by the request")
+		a.Lose("bodyFileName " + name + " is chosen by the request")
 		return nil
 	}
 	local := filepath.FromSlash(strings.TrimLeft(name, "/"))
 	if !filepath.IsLocal(local) {
-		a.lose("bodyFileName " + name + " leads out of __files")
+		a.Lose("bodyFileName " + name + " leads out of __files")
 		return nil
 	}
 	for _, dir := range a.dirs {
@@ -147,23 +146,18 @@ func (a *answer) file(name string) []byte {
 			}
 		}
 	}
-	a.lose("bodyFileName " + name + " does not exist in __files")
+	a.Lose("bodyFileName " + name + " does not exist in __files")
 	return nil
 }
 
 // texts sets headers and body, as templates or as literal texts.
 func (a *answer) texts(body string, data []byte, templated bool) {
-	d := &dialect{made: a.made, parameters: get(a.node, "transformerParameters"), root: "request"}
+	d := &dialect{made: a.made, parameters: get(a.node, "transformerParameters"), root: "request", Notes: &a.Notes}
 	translate := func(source string) *language.Template {
-		t := &language.Template{}
-		if !templated {
-			t.Text(source)
-			return t
+		if templated {
+			return language.Translate(source, d)
 		}
-		if lost := language.Handlebars(t, source, d); lost != "" {
-			a.differs(lost)
-		}
-		return t
+		return language.Fixed(source)
 	}
 	headers := language.NewHeaders()
 	if n := get(a.node, "headers"); n != nil {
@@ -173,7 +167,7 @@ func (a *answer) texts(body string, data []byte, templated bool) {
 				values = e.Value.Items
 			}
 			for _, value := range values {
-				a.differs(headers.Add(e.Key.Text.Value, translate(text(value))))
+				a.Note(headers.Add(e.Key.Text.Value, translate(text(value))))
 			}
 		}
 	}
@@ -184,9 +178,6 @@ func (a *answer) texts(body string, data []byte, templated bool) {
 		name := a.reader.AddFile(draft.File{Name: "bodies/" + language.Name(a.name) + ".bin", Data: data})
 		a.response.Set("external-body", draft.NewMap("provider", "json", "path", name)).Set("template", false)
 	}
-	for _, note := range d.Differ {
-		a.differs(note)
-	}
 }
 
 // timing sets latency and fault.
@@ -194,22 +185,22 @@ func (a *answer) timing() {
 	fixed, _ := strconv.ParseFloat(text(get(a.node, "fixedDelayMilliseconds")), 64)
 	latency, differs := delay(get(a.node, "delayDistribution"), min(max(fixed, 0), maxDelay))
 	a.latency = latency
-	a.differs(differs)
+	a.Note(differs)
 	if n := get(a.node, "chunkedDribbleDelay"); n != nil {
 		total, _ := strconv.ParseFloat(text(get(n, "totalDuration")), 64)
 		if a.size > 0 && total > 0 {
 			rate := math.Ceil(float64(a.size) * 1000 / total)
 			a.fault = draft.NewMap("type", "slow-body", "bytes-per-second", int(min(max(rate, 1), 1e9)))
-			a.differs("the body is sent evenly instead of in " + text(get(n, "numberOfChunks")) + " chunks")
+			a.Note("the body is sent evenly instead of in " + text(get(n, "numberOfChunks")) + " chunks")
 		}
 	}
 	if name := text(get(a.node, "fault")); name != "" {
 		f, known := faults[name]
 		if !known {
-			a.lose("the fault " + name + " is unknown")
+			a.Lose("the fault " + name + " is unknown")
 			return
 		}
 		a.fault = draft.NewMap("type", f[0])
-		a.differs(f[1])
+		a.Note(f[1])
 	}
 }

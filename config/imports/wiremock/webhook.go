@@ -2,15 +2,12 @@ package wiremock
 
 import (
 	"encoding/base64"
-	"net/url"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
-	"mockserver/internal/semantics"
 )
 
 // webhooks adds the webhooks that are sent after the answer.
@@ -19,7 +16,7 @@ func (m *made) webhooks(e *draft.Map) {
 	for _, key := range []string{"postServeActions", "serveEventListeners"} {
 		for _, action := range actions(get(m.Node, key)) {
 			if action.name != "webhook" {
-				m.differs("the action " + action.name + " is not run")
+				m.Note("the action " + action.name + " is not run")
 				continue
 			}
 			if hook := m.webhook(action.parameters); hook != nil {
@@ -58,29 +55,12 @@ func actions(n *syntax.Node) []action {
 
 // webhook returns one webhook; nil if it cannot be sent.
 func (m *made) webhook(n *syntax.Node) *draft.Map {
-	d := &dialect{made: m, parameters: n, root: "originalRequest"}
-	translate := func(source string) *language.Template {
-		t := &language.Template{}
-		t.Use() // texts of webhooks are always templates
-		if lost := language.Handlebars(t, source, d); lost != "" {
-			m.differs("the webhook: " + lost)
-		}
-		return t
-	}
-	method := strings.ToUpper(text(get(n, "method")))
-	if method == "" {
-		method = "GET"
-	}
-	target := translate(text(get(n, "url"))).String()
-	if !strings.HasPrefix(target, "http://") && !strings.HasPrefix(target, "https://") && !strings.HasPrefix(target, "{{") || !strings.Contains(target, "{{") && !isURL(target) {
-		m.differs("the webhook is left out: its URL is " + target)
-		return nil
-	}
-	hook := draft.NewMap("method", method, "url", target)
+	d := &dialect{made: m, parameters: n, root: "originalRequest", Notes: &language.Notes{}}
+	translate := func(source string) *language.Template { return language.Translate(source, d) }
 	headers := language.NewHeaders()
 	if all := get(n, "headers"); all != nil {
 		for _, e := range all.Entries {
-			m.differs(headers.Add(e.Key.Text.Value, translate(text(e.Value))))
+			m.Note(headers.Add(e.Key.Text.Value, translate(text(e.Value))))
 		}
 	}
 	body := text(get(n, "body"))
@@ -90,7 +70,7 @@ func (m *made) webhook(n *syntax.Node) *draft.Map {
 	if encoded := get(n, "base64Body"); encoded != nil {
 		data, err := base64.StdEncoding.DecodeString(text(encoded))
 		if err != nil || !utf8.Valid(data) {
-			m.differs("the webhook is sent without its body, which is not text")
+			m.Note("the webhook is sent without its body, which is not text")
 		} else {
 			body = string(data)
 		}
@@ -98,13 +78,13 @@ func (m *made) webhook(n *syntax.Node) *draft.Map {
 	if trimmed := strings.TrimSpace(body); !headers.Has("Content-Type") && trimmed != "" && trimmed[0] != '{' && trimmed[0] != '[' {
 		headers.Add("Content-Type", translate("text/plain"))
 	}
-	if !slices.Contains(semantics.Methods, method) {
-		m.differs("the webhook is left out: its method is " + method)
-		return nil
-	}
-	language.SetTexts(hook, headers, translate(body))
+	hook, why := language.Webhook(text(get(n, "method")), translate(text(get(n, "url"))), translate(body), headers)
 	for _, note := range d.Differ {
-		m.differs("the webhook: " + note)
+		m.Note("the webhook: " + note)
+	}
+	if why != "" {
+		m.Note("the webhook is left out: " + why)
+		return nil
 	}
 	return hook.Set("sleep-time", m.sleep(get(n, "delay")))
 }
@@ -116,7 +96,7 @@ func (m *made) sleep(n *syntax.Node) string {
 		return "0s"
 	}
 	if text(get(n, "type")) != "fixed" {
-		m.differs("the webhook has a fixed delay instead of a distribution")
+		m.Note("the webhook has a fixed delay instead of a distribution")
 	}
 	for _, key := range []string{"median", "min"} {
 		if at, ok := latency.Get(key).(string); ok {
@@ -124,10 +104,4 @@ func (m *made) sleep(n *syntax.Node) string {
 		}
 	}
 	return "0s"
-}
-
-// isURL reports whether a text without tags is a URL that a webhook may have.
-func isURL(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && u.Host != "" && !strings.ContainsAny(text, " \t\n") && !strings.ContainsAny(u.Host, "{}|\\^`\"<>")
 }

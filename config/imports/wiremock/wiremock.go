@@ -151,13 +151,13 @@ func (r *reader) mapping(n *mapping) {
 	m := &made{reader: r, mapping: n}
 	for _, e := range n.Entries {
 		if key := e.Key.Text.Value; !slices.Contains(keys, key) {
-			m.differs("the key " + key + " is unknown")
+			m.Note("the key " + key + " is unknown")
 		}
 	}
 	m.request(get(n.Node, "request"))
 	m.name = m.label()
 	pos := n.Pos()
-	if m.lost != "" {
+	if m.Gone != "" {
 		r.off(m, pos)
 		return
 	}
@@ -173,7 +173,7 @@ func (r *reader) mapping(n *mapping) {
 		m.answer(e)
 		declarations = append(declarations, e)
 	}
-	if m.lost != "" {
+	if m.Gone != "" {
 		r.off(m, pos)
 		return
 	}
@@ -185,8 +185,8 @@ func (r *reader) mapping(n *mapping) {
 		r.Add("endpoint", e, above...)
 	}
 	r.ask(m, declarations[0])
-	if len(m.why) > 0 {
-		r.Approximate(pos, m.name, "%s", strings.Join(m.why, "; "))
+	if len(m.Differ) > 0 {
+		r.Approximate(pos, m.name, "%s", strings.Join(m.Differ, "; "))
 		return
 	}
 	r.Exact(pos, m.name)
@@ -205,6 +205,6 @@ func (r *reader) off(m *made, pos syntax.Pos) {
 	if status := integer(get(get(m.Node, "response"), "status"), 200); status >= 200 && status <= 599 {
 		response.Set("status", status)
 	}
-	r.AddOff("endpoint", e.Set("response", response), "lost: "+m.name+": "+m.lost)
-	r.Lost(pos, m.name, "%s", m.lost)
+	r.AddOff("endpoint", e.Set("response", response), "lost: "+m.name+": "+m.Gone)
+	r.Lost(pos, m.name, "%s", m.Gone)
 }

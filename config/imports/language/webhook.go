@@ -1,0 +1,33 @@
+package language
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strings"
+
+	"mockserver/config/imports/draft"
+	"mockserver/internal/semantics"
+)
+
+// Webhook returns a webhook, or says why it cannot be sent. Its texts are always templates.
+func Webhook(method string, target, body *Template, headers *Headers) (hook *draft.Map, why string) {
+	method = strings.ToUpper(cmp.Or(method, "GET"))
+	for _, t := range append(slices.Concat(headers.values...), target, body) {
+		t.Use()
+	}
+	text := target.String()
+	u, err := url.Parse(text)
+	fixed := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && !strings.ContainsAny(text, " \t\n") &&
+		!strings.ContainsAny(u.Host, "{}|\\^`\"<>")
+	tagged := strings.Contains(text, "{{") && (strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://") || strings.HasPrefix(text, "{{"))
+	switch {
+	case !fixed && !tagged:
+		return nil, "its URL is " + text
+	case !slices.Contains(semantics.Methods, method):
+		return nil, "its method is " + method
+	}
+	hook = draft.NewMap("method", method, "url", text)
+	SetTexts(hook, headers, body)
+	return hook, ""
+}
