@@ -39,20 +39,20 @@ type exchange struct {
 
 // record is an exchange as it is stored. There may be millions of records.
 type record struct {
-	at             int64  // microseconds since 1970
-	first, last    int64  // microseconds
-	place, origin  uint32 // numbers of host and path, and of scheme and port, in words
-	doubt          uint32 // number in words; 0 for none
-	query, members uint32 // numbers in words
-	headers, body  uint32 // of the answer, numbers in the store
-	sent, request  uint32 // of the request, numbers in the store
-	source, line   uint32
-	underWay       int32
-	column         int32
-	status         int16
-	method         uint8 // index in semantics.Methods
-	cut, timed     bool
-	lost           bool
+	at            int64  // microseconds since 1970
+	first, last   int64  // microseconds
+	place, origin uint32 // numbers of host and path, and of scheme and port, in words
+	doubt         uint32 // number in words; 0 for none
+	query         uint32 // number in words
+	headers, body uint32 // of the answer, numbers in the store
+	sent, request uint32 // of the request, numbers in the store
+	source, line  uint32
+	underWay      int32
+	column        int32
+	status        int16
+	method        uint8 // index in semantics.Methods
+	cut, timed    bool
+	lost          bool
 }
 
 // Collector collects the exchanges of all sources of an import.
@@ -129,9 +129,6 @@ func (c *Collector) add(x *exchange) {
 		source: uint32(len(c.sources) - 1), line: uint32(x.line), column: int32(x.column), underWay: int32(x.underWay),
 		status: int16(x.status), method: uint8(method), cut: x.cut, lost: x.lost != "",
 	}
-	if len(x.request) > 0 {
-		r.members = c.words.add(membersOf(x.request, fieldOf(x.sent, "Content-Type")))
-	}
 	c.records = append(c.records, r)
 }
 
@@ -161,43 +158,31 @@ const maxMember = 256
 // unknown is the value of a member that a key cannot have. Any other value follows "=".
 const unknown = "!"
 
-// membersOf returns the members of a body as a text: "f" for a form or "j" for JSON and the name,
-// then the value, each followed by a zero byte. A JSON value is written as its literal, and a string
-// as its text after a quote. Scalar members of nested objects are included. The result is "" for
-// any other body.
-func membersOf(body []byte, contentType string) string {
-	var b strings.Builder
-	put := func(name, value string) {
-		if len(value) > maxMember || strings.Contains(value, "\x00") {
-			value = unknown
-		}
-		b.WriteString(name + "\x00" + value + "\x00")
-	}
+// members calls put for each member of a body: of a form ('f'), or a scalar member of a JSON object or
+// of an object in it ('j').
+func members(body []byte, contentType string, put func(from byte, name, value string)) {
 	if all, ok := formOf(body, contentType); ok {
 		for _, f := range all {
-			put("f"+f.Name, f.Value)
+			put('f', f.Name, f.Value)
 		}
-		return b.String()
-	}
-	root := json.Parse(body)
-	if root.Kind != json.Object {
-		return ""
+		return
 	}
 	var each func(prefix string, v json.Value, depth int)
 	each = func(prefix string, v json.Value, depth int) {
 		for _, m := range v.AppendMembers(nil) {
 			name := string(m.Key.AppendText(nil))
-			if strings.ContainsAny(name, "\x00\x01") {
+			if strings.Contains(name, "\x01") {
 				continue
 			}
-			put(prefix+name, scalar(m.Value))
+			put('j', prefix+name, scalar(m.Value))
 			if m.Value.Kind == json.Object && depth > 0 {
 				each(prefix+name+"\x01", m.Value, depth-1)
 			}
 		}
 	}
-	each("j", root, 1)
-	return b.String()
+	if root := json.Parse(body); root.Kind == json.Object {
+		each("", root, 1)
+	}
 }
 
 // scalar returns the value of a JSON scalar as a member has it.

@@ -47,7 +47,7 @@ func (c *column) operand() string {
 
 // columns returns the parts of requests that the answers of the group may depend on: path
 // parameters, then members of query and body.
-func (g *group) columns() (params, members []*column) {
+func (g *group) columns() (params, others []*column) {
 	for i, s := range g.pattern.segments {
 		if s.param {
 			params = append(params, g.column('p', s.name, func(r *record) string { return "=" + unescaped(g.pattern.value(g.path(r), i)) }))
@@ -63,7 +63,7 @@ func (g *group) columns() (params, members []*column) {
 			}
 			c = &column{from: from, name: name, values: make([]uint32, len(g.records))}
 			byName[string(from)+name] = c
-			members = append(members, c)
+			others = append(others, c)
 		}
 		c.values[k] = g.words.add(value)
 	}
@@ -71,14 +71,17 @@ func (g *group) columns() (params, members []*column) {
 		for _, f := range parameters(g.words.texts[r.query]) {
 			put('q', f.Name, f.Value, k)
 		}
-		for text := g.words.texts[r.members]; text != ""; {
-			name, rest, _ := strings.Cut(text, "\x00")
-			value, rest, _ := strings.Cut(rest, "\x00")
-			put(name[0], name[1:], value, k)
-			text = rest
+		if body := g.store.get(r.request, &g.buf[0]); len(body) > 0 {
+			kind := fieldOf(split(g.store.get(r.sent, &g.buf[1])), "Content-Type")
+			members(body, kind, func(from byte, name, value string) {
+				if len(value) > maxMember {
+					value = unknown
+				}
+				put(from, name, value, k)
+			})
 		}
 	}
-	return params, members
+	return params, others
 }
 
 // column returns a column with the values that a function returns.
