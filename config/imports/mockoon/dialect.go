@@ -3,7 +3,6 @@ package mockoon
 import (
 	"errors"
 	"fmt"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -195,31 +194,18 @@ var simple = map[string]string{
 	"hexColor": `fake("hexcolor")`, "domain": `fake("domainname")`, "tld": `fake("domainsuffix")`, "ipv4": `fake("ipv4address")`, "ipv6": `fake("ipv6address")`,
 }
 
-type helper func(d *dialect, c *language.Call, s *language.Scope) (string, error)
-
 // helpers returns the helpers with arguments. It is a function because they call each other.
-func helpers() map[string]helper {
-	return map[string]helper{
+func helpers() map[string]language.Helper {
+	return map[string]language.Helper{
 		"int": integer, "oneOf": oneOf, "faker": faker, "now": now, "getEnvVar": environment,
-		"uppercase": filtered("upper"), "lowercase": filtered("lower"), "base64": filtered("base64"), "len": size, "stringify": stringify,
-		"add": calculated("add"), "subtract": calculated("sub"), "multiply": calculated("mul"), "join": join, "concat": concat,
-	}
-}
-
-// filtered returns a helper that a filter of the language implements.
-func filtered(name string) helper {
-	return func(d *dialect, c *language.Call, s *language.Scope) (string, error) {
-		if len(c.Args) != 1 {
-			return "", errNone
-		}
-		operand, err := language.Operand(d, c.Args[0], s)
-		return operand + "|" + name, err
+		"uppercase": language.Filtered("upper"), "lowercase": language.Filtered("lower"), "base64": language.Filtered("base64"), "len": size, "stringify": stringify,
+		"add": calculated("add"), "subtract": calculated("sub"), "multiply": calculated("mul"), "join": language.Join, "concat": concat,
 	}
 }
 
 // size returns the expression of a length, which is 0 for a SafeString.
-func size(d *dialect, c *language.Call, s *language.Scope) (string, error) {
-	operand, err := filtered("length")(d, c, s)
+func size(d language.Dialect, c *language.Call, s *language.Scope) (string, error) {
+	operand, err := language.Filtered("length")(d, c, s)
 	if err == nil && d.Kind(c.Args[0], s) == language.KindSafe {
 		return "0", nil
 	}
@@ -228,7 +214,7 @@ func size(d *dialect, c *language.Call, s *language.Scope) (string, error) {
 }
 
 // stringify returns the expression of a value: objects and arrays are written as JSON anyway.
-func stringify(d *dialect, c *language.Call, s *language.Scope) (string, error) {
+func stringify(d language.Dialect, c *language.Call, s *language.Scope) (string, error) {
 	d.Note("stringify writes JSON without white space")
 	if len(c.Args) != 1 || d.Kind(c.Args[0], s) != language.KindJSON {
 		return "", errNone
@@ -237,8 +223,8 @@ func stringify(d *dialect, c *language.Call, s *language.Scope) (string, error) 
 }
 
 // calculated returns a helper that an arithmetic filter of the language implements.
-func calculated(name string) helper {
-	return func(d *dialect, c *language.Call, s *language.Scope) (string, error) {
+func calculated(name string) language.Helper {
+	return func(d language.Dialect, c *language.Call, s *language.Scope) (string, error) {
 		if len(c.Args) < 2 {
 			return "", errNone
 		}
@@ -265,42 +251,23 @@ func calculated(name string) helper {
 
 var whole = regexp.MustCompile(`^-?[0-9]+$`)
 
-func integer(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
+func integer(_ language.Dialect, c *language.Call, _ *language.Scope) (string, error) {
 	if len(c.Args) != 2 {
 		return "", errNone
 	}
-	low, err := strconv.Atoi(c.Args[0].Text)
-	high, err2 := strconv.Atoi(c.Args[1].Text)
-	if err != nil || err2 != nil || low > high || low < math.MinInt32 || high > math.MaxInt32 {
-		return "", errNone
-	}
-	return fmt.Sprintf("random-int(%d, %d)", low, high), nil
+	return language.RandomInt(c.Args[0].Text, c.Args[1].Text, 0, 0)
 }
 
 // oneOf returns the expression that picks one of its arguments, or an item of (array 'a' 'b').
-func oneOf(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
+func oneOf(_ language.Dialect, c *language.Call, _ *language.Scope) (string, error) {
 	args := c.Args
 	if len(args) == 1 && args[0].Call != nil && args[0].Call.Name == "array" {
 		args = args[0].Call.Args
 	}
-	var all []string
-	for _, a := range args {
-		switch {
-		case !a.Literal:
-			return "", errNone
-		case a.Quoted:
-			all = append(all, language.Quote(a.Text))
-		default:
-			all = append(all, a.Text)
-		}
-	}
-	if len(all) == 0 {
-		return "", errNone
-	}
-	return "pick(" + strings.Join(all, ", ") + ")", nil
+	return language.Pick(args)
 }
 
-func now(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
+func now(_ language.Dialect, c *language.Call, _ *language.Scope) (string, error) {
 	if len(c.Args) != 1 || !c.Args[0].Literal {
 		return "", errNone
 	}
@@ -313,7 +280,7 @@ func now(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 
 // environment returns the expression of an environment variable. Mockoon provides only variables
 // with the prefix MOCKOON_.
-func environment(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
+func environment(_ language.Dialect, c *language.Call, _ *language.Scope) (string, error) {
 	if len(c.Args) == 0 || !c.Args[0].Literal || len(c.Args) > 1 && !c.Args[1].Literal || language.Name(c.Args[0].Text) != c.Args[0].Text || strings.Contains(c.Args[0].Text, "-") {
 		return "", errNone
 	}
@@ -328,20 +295,8 @@ func environment(_ *dialect, c *language.Call, _ *language.Scope) (string, error
 	return "env." + name + "|default:" + language.Quote(otherwise), nil
 }
 
-func join(d *dialect, c *language.Call, s *language.Scope) (string, error) {
-	if len(c.Args) != 2 || !c.Args[1].Literal {
-		return "", errNone
-	}
-	operand, err := language.Operand(d, c.Args[0], s)
-	if err == nil && d.Kind(c.Args[0], s) != language.KindJSON {
-		err = errNone
-	}
-	d.Note("join writes null for null")
-	return language.Bare(operand) + "|join:" + language.Quote(c.Args[1].Text), err
-}
-
 // concat returns the expression of joined literals; values of requests have no equivalent.
-func concat(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
+func concat(_ language.Dialect, c *language.Call, _ *language.Scope) (string, error) {
 	all := ""
 	for _, a := range c.Args {
 		if !a.Literal {
@@ -353,7 +308,7 @@ func concat(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 }
 
 // faker returns the expression for invented data of the kind nearest to the kind of faker.js.
-func faker(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
+func faker(_ language.Dialect, c *language.Call, _ *language.Scope) (string, error) {
 	if len(c.Args) == 0 || !c.Args[0].Quoted {
 		return "", errNone
 	}
@@ -364,20 +319,7 @@ func faker(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 	case "datatype.boolean", "random.boolean":
 		return "pick(true, false)", nil
 	case "number.int", "datatype.number", "random.number":
-		low, high := 0, 99999
-		for key, into := range map[string]*int{"min": &low, "max": &high} {
-			if a, ok := c.Hash[key]; ok {
-				n, err := strconv.Atoi(a.Text)
-				if err != nil || n < math.MinInt32 || n > math.MaxInt32 {
-					return "", errNone
-				}
-				*into = n
-			}
-		}
-		if low > high {
-			return "", errNone
-		}
-		return fmt.Sprintf("random-int(%d, %d)", low, high), nil
+		return language.RandomInt(c.Hash["min"].Text, c.Hash["max"].Text, 0, 99999)
 	}
 	if days, ok := dates[name]; ok {
 		return date(c, days)

@@ -203,36 +203,26 @@ func (d *dialect) segment(name string) (string, error) {
 	return language.Member("path-params", name), nil
 }
 
-type helper func(d *dialect, c *language.Call, s *language.Scope) (string, error)
-
 // helpers returns the helpers with arguments. It is a function because they call each other.
-func helpers() map[string]helper {
-	return map[string]helper{
+func helpers() map[string]language.Helper {
+	return map[string]language.Helper{
 		"jsonPath": jsonPathValue, "randomValue": randomValue, "randomInt": randomInt, "pickRandom": pickRandom,
 		"now": now, "date": now, "parseDate": first, "val": withDefault, "defaultIfEmpty": withDefault, "systemValue": systemValue, "math": calculate,
-		"upper": filtered("upper"), "lower": filtered("lower"), "trim": filtered("trim"), "base64": filtered("base64"),
-		"urlEncode": urlEncode, "size": size, "toJson": filtered("json"), "join": join, "arrayJoin": join,
+		"upper": language.Filtered("upper"), "lower": language.Filtered("lower"), "trim": language.Filtered("trim"), "base64": language.Filtered("base64"),
+		"urlEncode": urlEncode, "size": size, "toJson": language.Filtered("json"), "join": language.Join, "arrayJoin": language.Join,
 	}
 }
 
 // first returns the first argument unchanged.
-func first(d *dialect, c *language.Call, s *language.Scope) (string, error) {
+func first(d language.Dialect, c *language.Call, s *language.Scope) (string, error) {
 	if len(c.Args) == 0 || len(c.Hash) > 0 {
 		return "", errNone
 	}
 	return language.Operand(d, c.Args[0], s)
 }
 
-// filtered returns a helper that a filter of the language implements.
-func filtered(name string) helper {
-	return func(d *dialect, c *language.Call, s *language.Scope) (string, error) {
-		operand, err := first(d, c, s)
-		return operand + "|" + name, err
-	}
-}
-
 // urlEncode returns the expression of a value in the encoding of forms, whose blanks are +.
-func urlEncode(d *dialect, c *language.Call, s *language.Scope) (string, error) {
+func urlEncode(d language.Dialect, c *language.Call, s *language.Scope) (string, error) {
 	operand, err := first(d, c, s)
 	if err == nil && c.Args[0].Literal {
 		return language.Quote(strings.NewReplacer("%2A", "*", "~", "%7E").Replace(url.QueryEscape(c.Args[0].Text))), nil
@@ -241,7 +231,7 @@ func urlEncode(d *dialect, c *language.Call, s *language.Scope) (string, error) 
 	return operand + "|urlencode", err
 }
 
-func size(d *dialect, c *language.Call, s *language.Scope) (string, error) {
+func size(d language.Dialect, c *language.Call, s *language.Scope) (string, error) {
 	operand, err := first(d, c, s)
 	if k := d.Kind(c.Args[0], s); err == nil && (k == language.KindList || k == language.KindOptional) {
 		err = errors.New("the number of values is not known")
@@ -251,8 +241,8 @@ func size(d *dialect, c *language.Call, s *language.Scope) (string, error) {
 	return operand + "|length", err
 }
 
-func jsonPathValue(d *dialect, c *language.Call, _ *language.Scope) (string, error) {
-	if len(c.Args) != 2 || c.Args[0].Text != d.root+".body" || !c.Args[1].Quoted {
+func jsonPathValue(d language.Dialect, c *language.Call, _ *language.Scope) (string, error) {
+	if len(c.Args) != 2 || c.Args[0].Text != d.(*dialect).root+".body" || !c.Args[1].Quoted {
 		return "", errNone
 	}
 	operand, rest := language.JSONPath("json-params", c.Args[1].Text)
@@ -271,7 +261,7 @@ func jsonPathValue(d *dialect, c *language.Call, _ *language.Scope) (string, err
 	return operand + language.NullIsEmpty, nil
 }
 
-func randomValue(d *dialect, c *language.Call, _ *language.Scope) (string, error) {
+func randomValue(d language.Dialect, c *language.Call, _ *language.Scope) (string, error) {
 	length, err := strconv.Atoi(c.Hash["length"].Text)
 	expression := ""
 	switch kind := c.Hash["type"].Text; {
@@ -297,40 +287,21 @@ func randomValue(d *dialect, c *language.Call, _ *language.Scope) (string, error
 	return expression, nil
 }
 
-func randomInt(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
-	low, high := 0, math.MaxInt32
-	for key, into := range map[string]*int{"lower": &low, "upper": &high} {
-		if a, ok := c.Hash[key]; ok {
-			n, err := strconv.Atoi(a.Text)
-			if err != nil {
-				return "", errNone
-			}
-			*into = n
-		}
+func randomInt(_ language.Dialect, c *language.Call, _ *language.Scope) (string, error) {
+	high := c.Hash["upper"].Text
+	if n, err := strconv.Atoi(high); err == nil {
+		high = strconv.Itoa(n - 1) // the upper bound is not included
 	}
-	if _, ok := c.Hash["upper"]; ok {
-		high-- // the upper bound is not included
-	}
-	if low > high {
-		return "", errNone
-	}
-	return fmt.Sprintf("random-int(%d, %d)", low, high), nil
+	return language.RandomInt(c.Hash["lower"].Text, high, 0, math.MaxInt32)
 }
 
-func pickRandom(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
-	var all []string
-	for _, a := range c.Args {
-		if !a.Literal {
-			return "", errNone
-		}
-		all = append(all, language.Quote(a.Text))
-	}
-	return "pick(" + strings.Join(all, ", ") + ")", nil
+func pickRandom(_ language.Dialect, c *language.Call, _ *language.Scope) (string, error) {
+	return language.Pick(c.Args)
 }
 
 // now returns the expression of a time, the current one or a parsed one, with an offset and a
 // format.
-func now(d *dialect, c *language.Call, s *language.Scope) (string, error) {
+func now(d language.Dialect, c *language.Call, s *language.Scope) (string, error) {
 	expression := "now"
 	if len(c.Args) > 0 {
 		var err error
@@ -362,7 +333,7 @@ func now(d *dialect, c *language.Call, s *language.Scope) (string, error) {
 }
 
 // withDefault returns the expression of a value with a default.
-func withDefault(d *dialect, c *language.Call, s *language.Scope) (string, error) {
+func withDefault(d language.Dialect, c *language.Call, s *language.Scope) (string, error) {
 	otherwise, ok := c.Hash["or"]
 	if !ok {
 		otherwise, ok = c.Hash["default"]
@@ -389,7 +360,7 @@ func withDefault(d *dialect, c *language.Call, s *language.Scope) (string, error
 
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-func systemValue(d *dialect, c *language.Call, _ *language.Scope) (string, error) {
+func systemValue(d language.Dialect, c *language.Call, _ *language.Scope) (string, error) {
 	if kind := c.Hash["type"].Text; kind != "" && kind != "ENVIRONMENT" || !variable.MatchString(c.Hash["key"].Text) {
 		return "", errNone
 	}
@@ -397,7 +368,7 @@ func systemValue(d *dialect, c *language.Call, _ *language.Scope) (string, error
 	return "env." + c.Hash["key"].Text + `|default:""`, nil
 }
 
-func calculate(d *dialect, c *language.Call, s *language.Scope) (string, error) {
+func calculate(d language.Dialect, c *language.Call, s *language.Scope) (string, error) {
 	if len(c.Args) != 3 {
 		return "", errNone
 	}
@@ -430,19 +401,3 @@ func calculate(d *dialect, c *language.Call, s *language.Scope) (string, error) 
 }
 
 var whole = regexp.MustCompile(`^-?[0-9]+$`)
-
-func join(d *dialect, c *language.Call, s *language.Scope) (string, error) {
-	if len(c.Args) != 2 || len(c.Hash) > 0 {
-		return "", errNone
-	}
-	values, separator := c.Args[0], c.Args[1]
-	if values.Literal {
-		values, separator = separator, values
-	}
-	operand, err := language.Operand(d, values, s)
-	if k := d.Kind(values, s); err == nil && k == language.KindList {
-		err = errors.New("only the first value is known")
-	}
-	d.Note("join writes null for null")
-	return language.Bare(operand) + "|join:" + language.Quote(separator.Text), err
-}
