@@ -1,10 +1,15 @@
 package listener
 
 import (
+	"errors"
+	"math"
 	"sync/atomic"
 	"time"
 
 	"mockserver/config"
+	"mockserver/listener/memory/data"
+	"mockserver/listener/observe/probe"
+	"mockserver/listener/observe/recording"
 )
 
 // Applied counts the specifications that the server has been given since it was started, including
@@ -35,24 +40,43 @@ func (a *applied) note(err error) {
 	a.last.Store(time.Now().UnixNano())
 }
 
+// Control is what the admin API needs of a server, and other programs do not.
+type Control Server
+
+// Control returns the server for the admin API.
+func (s *Server) Control() *Control { return (*Control)(s) }
+
+// Records reports whether Options.Record is set.
+func (c *Control) Records() bool { return c.recorder != nil }
+
+// Probe returns the probe of the server. Shutdown stops it.
+func (s *Server) Probe() *probe.Probe { return s.probe }
+
+// Recordings returns the recordings of requests to upstreams.
+func (c *Control) Recordings() *recording.Set { return c.compiler.recordings }
+
+// Data returns the sets of rows.
+func (c *Control) Data() *data.Sets { return c.compiler.data }
+
 // Applied returns how many specifications were accepted and refused, when the latest accepted one
 // took effect, and whether none has been refused since.
-func (s *Server) Applied() Applied {
+func (c *Control) Applied() Applied {
 	return Applied{
-		Served: s.applied.served.Load(), Refused: s.applied.refused.Load(),
-		Last: time.Unix(0, s.applied.last.Load()), Fine: s.applied.fine.Load(),
+		Served: c.applied.served.Load(), Refused: c.applied.refused.Load(),
+		Last: time.Unix(0, c.applied.last.Load()), Fine: c.applied.fine.Load(),
 	}
 }
 
 // Stopping reports whether Shutdown was called: no new connections are accepted, and requests in
 // progress are finished, unless the context of Shutdown ends first.
-func (s *Server) Stopping() bool { return s.stopping.Load() }
+func (c *Control) Stopping() bool { return c.stopping.Load() }
 
 // Alter applies the specification that change returns when given the one that is served. No other
 // specification is applied in the meantime, so change must call neither Apply nor Alter. If change
 // returns an error, nothing is changed and Alter returns that error. Warnings that the previous
 // specification also had are not logged again.
-func (s *Server) Alter(change func(served *config.Spec) (*config.Spec, error)) error {
+func (c *Control) Alter(change func(served *config.Spec) (*config.Spec, error)) error {
+	s := (*Server)(c)
 	s.applying.Lock()
 	defer s.applying.Unlock()
 	spec, err := change(s.Spec())
@@ -63,14 +87,37 @@ func (s *Server) Alter(change func(served *config.Spec) (*config.Spec, error)) e
 }
 
 // Try returns the error that Apply would return for a specification, and changes nothing.
-func (s *Server) Try(spec *config.Spec) error {
-	s.applying.Lock()
-	defer s.applying.Unlock()
-	if s.stopping.Load() {
+func (c *Control) Try(spec *config.Spec) error {
+	c.applying.Lock()
+	defer c.applying.Unlock()
+	if c.stopping.Load() {
 		return ErrStopped
 	}
-	if _, problems := s.compiler.compile(spec); problems.Err() != nil {
+	if _, problems := c.compiler.compile(spec); problems.Err() != nil {
 		return problems.Err()
 	}
-	return s.compiler.recordings.Try(spec.Upstreams)
+	return c.compiler.recordings.Try(spec.Upstreams)
+}
+
+// Add serves further endpoints. They answer before those that are already served.
+func (s *Server) Add(endpoints ...config.Endpoint) error {
+	return s.Control().Alter(func(served *config.Spec) (*config.Spec, error) {
+		return config.Join(config.New(endpoints...), served), nil
+	})
+}
+
+// Reset serves a specification as if the server had just been started, for the next test: it
+// forgets the journal, pending webhooks, and the state of rows, scenarios, sequences and limits. If
+// the specification is invalid, nothing changes. Requests in the meantime are answered with 404.
+func (s *Server) Reset(spec *config.Spec) error {
+	if err := s.Control().Try(spec); err != nil {
+		return err
+	}
+	pending, _ := s.PendingWebhooks(math.MaxInt)
+	for _, w := range pending {
+		_ = s.CancelWebhook(w.ID) // one that is being sent cannot be cancelled
+	}
+	err := errors.Join(s.Apply(config.New()), s.Apply(spec)) // state belongs to the declarations that are served
+	s.ResetJournal()
+	return err
 }

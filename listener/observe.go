@@ -8,13 +8,9 @@ import (
 
 	"mockserver/config"
 	"mockserver/dispatcher"
-	"mockserver/listener/observe/probe"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/serve/traffic"
 )
-
-// Records reports whether Options.Record is set.
-func (s *Server) Records() bool { return s.recorder != nil }
 
 // Counts returns the counters. The result must not be modified, because consecutive results share
 // the parts that have not changed. Without Options.Record, requests are not counted, and their
@@ -36,9 +32,6 @@ func (s *Server) Counts() record.Counts {
 	}
 	return c
 }
-
-// Probe returns the probe of the server. Shutdown stops it.
-func (s *Server) Probe() *probe.Probe { return s.probe }
 
 // Journal returns the stored requests, the newest first. The list is a copy, but the requests must
 // not be modified.

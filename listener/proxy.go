@@ -272,6 +272,3 @@ func (s *Server) serveRecorded(a *answer, c *call, found *recording.Served) {
 		c.reply.ContentType = a.contentType
 	}
 }
-
-// Recordings returns the recordings of upstreams.
-func (s *Server) Recordings() *recording.Set { return s.compiler.recordings }

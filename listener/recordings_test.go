@@ -172,7 +172,7 @@ func TestRecording_NothingIsLost(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if got := server.Recordings().List(); len(got) != 1 || !got[0].Running || got[0].Dropped != 0 {
+	if got := server.Control().Recordings().List(); len(got) != 1 || !got[0].Running || got[0].Dropped != 0 {
 		t.Errorf("%+v", got)
 	}
 	if err := server.Close(); err != nil {
@@ -229,7 +229,7 @@ func TestRecording_Missing(t *testing.T) {
 	}
 	server = proxied(t, record, handler)
 	resp, again := ask(t, "POST", server.URL()+"/a?b=c", "x")
-	if again != first || asked != 3 || resp.Header.Get("X-Asked") != "1" || server.Recordings().List()[0].Served != 1 {
+	if again != first || asked != 3 || resp.Header.Get("X-Asked") != "1" || server.Control().Recordings().List()[0].Served != 1 {
 		t.Errorf("%q, want %q; asked %d times", again, first, asked)
 	}
 	if got := unencoded(server); !strings.HasPrefix(got, "GET /a%7Cb") || asked != 3 {
@@ -286,7 +286,7 @@ func TestRecording_MissingAsksOnce(t *testing.T) {
 			t.Errorf("%d was asked %d times", i, n)
 		}
 	}
-	if s := server.Recordings().List()[0]; failed.Load() != 1 || s.Served != 2*clients-distinct-1 {
+	if s := server.Control().Recordings().List()[0]; failed.Load() != 1 || s.Served != 2*clients-distinct-1 {
 		t.Errorf("%d requests failed; %+v", failed.Load(), s)
 	}
 }
@@ -374,7 +374,7 @@ func TestRecording_StoppedDuringAnExchange(t *testing.T) {
 	})
 	go func() {
 		<-arrived
-		if _, err := server.Recordings().Stop(server.Recordings().List()[0].ID); err != nil {
+		if _, err := server.Control().Recordings().Stop(server.Control().Recordings().List()[0].ID); err != nil {
 			t.Error(err)
 		}
 		close(over)
@@ -382,8 +382,8 @@ func TestRecording_StoppedDuringAnExchange(t *testing.T) {
 	if resp, got := ask(t, "GET", server.URL()+"/a", ""); resp.StatusCode != 200 {
 		t.Errorf("%d %s", resp.StatusCode, got)
 	}
-	if s := server.Recordings().List()[0]; s.Dropped != 1 || s.Requests != 0 || server.Recordings().Dropped() != 1 {
-		t.Errorf("%+v; %d dropped", s, server.Recordings().Dropped())
+	if s := server.Control().Recordings().List()[0]; s.Dropped != 1 || s.Requests != 0 || server.Control().Recordings().Dropped() != 1 {
+		t.Errorf("%+v; %d dropped", s, server.Control().Recordings().Dropped())
 	}
 }
 
@@ -437,7 +437,7 @@ func TestApply_RefusedBecauseOfARecordingChangesNothing(t *testing.T) {
 	if _, got := ask(t, "GET", server.URL()+"/real", ""); got != "real" || connections.Load() != 1 {
 		t.Errorf("got %q over %d connections, want one", got, connections.Load())
 	}
-	if list := server.Recordings().List(); len(list) != 1 || !list[0].Running {
+	if list := server.Control().Recordings().List(); len(list) != 1 || !list[0].Running {
 		t.Errorf("the recordings are %+v", list)
 	}
 }

@@ -11,9 +11,6 @@ import (
 // defaultStateMemory is the default of Options.StateMemory.
 const defaultStateMemory = 1 << 30
 
-// Data returns the server's sets of rows, which the caller may read and change.
-func (s *Server) Data() *data.Sets { return s.compiler.data }
-
 // openShared connects to the state that replicas share, if there is one.
 func (s *Server) openShared() error {
 	if s.opts.SharedState == "" {

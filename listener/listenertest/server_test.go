@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -244,5 +245,54 @@ func TestStart_EndsThoughARequestIsInFlight(t *testing.T) {
 	}
 	if want := "the mock server is stopped: 1 request was cut off: " + context.DeadlineExceeded.Error(); len(p.failed) > 0 || len(p.logged) != 1 || p.logged[0] != want {
 		t.Errorf("got failures %q and logs %q, want %q", p.failed, p.logged, want)
+	}
+}
+
+// A test that shares a mock with others adds endpoints, and the next one begins anew.
+func TestServer_AddAndReset(t *testing.T) {
+	base := config.Join(config.New(
+		config.Endpoint{Path: "/turns", Responses: []config.Outcome{{Response: config.Response{Body: "first"}}, {Response: config.Response{Body: "then"}}}, Select: config.SelectSequenceHold},
+		config.Endpoint{Path: "/once", RateLimit: &config.RateLimit{Max: 1}, Response: config.Response{Body: "ok"}},
+		config.Endpoint{Path: "/hook", Webhooks: []config.Webhook{{URL: "http://127.0.0.1:9/", Delay: time.Hour}}},
+	), config.Parse("rows.yml", []byte(`
+- data: {name: notes, rows: [{id: "1", text: old}]}
+- endpoint: {path: /change, do: [{merge: {in: notes, key: "1", with: {text: new}}}], response: {}}
+- endpoint: {path: /note, find: {n: {in: notes, key: "1"}}, response: {body: "{{n.text}}"}}
+`)))
+	mock := Start(t, base, listener.Options{})
+	all := func() string {
+		return strings.Join([]string{get(t, mock.URL()+"/turns"), get(t, mock.URL()+"/once"), get(t, mock.URL()+"/note")}, " ")
+	}
+	if got := all(); got != "first ok old" {
+		t.Fatalf("got %s", got)
+	}
+	get(t, mock.URL()+"/hook")
+	get(t, mock.URL()+"/change")
+	if err := mock.Add(config.Endpoint{Path: "/turns", Response: config.Response{Body: "added"}}, config.Endpoint{Path: "/more"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := all(); !strings.HasPrefix(got, "added ") || !strings.HasSuffix(got, " new") || strings.Contains(got, " ok ") {
+		t.Errorf("with an endpoint added: %s", got)
+	}
+	if err := mock.Add(config.Endpoint{Path: "nowhere"}); err == nil || !strings.Contains(err.Error(), `"nowhere" does not begin with /`) {
+		t.Errorf("got %v", err)
+	}
+	if _, pending := mock.PendingWebhooks(1); pending != 1 {
+		t.Errorf("%d webhooks are pending", pending)
+	}
+	if err := mock.Reset(config.New(config.Endpoint{})); err == nil || len(mock.Spec().Endpoints) != 7 {
+		t.Errorf("an invalid specification: %v, %d endpoints", err, len(mock.Spec().Endpoints))
+	}
+	if err := mock.Reset(base); err != nil {
+		t.Fatal(err)
+	}
+	if _, pending := mock.PendingWebhooks(1); pending != 0 || len(mock.Journal()) != 0 || mock.Counts().Endpoints[0].Requests != 0 {
+		t.Errorf("after a reset: %d webhooks, %d requests", pending, len(mock.Journal()))
+	}
+	if got := all(); got != "first ok old" {
+		t.Errorf("after a reset: %s", got)
+	}
+	if got := get(t, mock.URL()+"/more"); strings.Contains(got, "added") {
+		t.Errorf("after a reset: %s", got)
 	}
 }

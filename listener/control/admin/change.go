@@ -13,7 +13,7 @@ func (a *Admin) change(change func(served *config.Spec) (*config.Spec, error)) e
 	defer a.changing.Unlock()
 	before := a.given.Load()
 	var spec *config.Spec
-	err := a.server.Alter(func(served *config.Spec) (_ *config.Spec, err error) {
+	err := a.server.Control().Alter(func(served *config.Spec) (_ *config.Spec, err error) {
 		spec, err = change(served)
 		return spec, err
 	})

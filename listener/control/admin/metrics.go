@@ -173,7 +173,7 @@ func (c *collector) collect(out output) {
 
 // writeState writes the counters of the declared sets of rows.
 func (a *Admin) writeState(out *output) {
-	for _, set := range a.server.Data().Figures() {
+	for _, set := range a.server.Control().Data().Figures() {
 		out.gauge(describe("state_rows", "Rows of a set, as requests without an isolating value see it.", "set"), float64(set.Rows), set.Name)
 		out.gauge(describe("state_bytes", "Memory that the changes of a set take.", "set"), float64(set.Bytes), set.Name)
 		out.gauge(describe("state_parts", "Isolated parts of a set with changes.", "set"), float64(set.Parts), set.Name)
@@ -189,7 +189,7 @@ func (a *Admin) writeState(out *output) {
 }
 
 func (a *Admin) writeConfiguration(out *output) {
-	spec, applied := a.server.Spec(), a.server.Applied()
+	spec, applied := a.server.Spec(), a.server.Control().Applied()
 	out.gauge(describe("config_fingerprint", "1, labelled with the fingerprint of the configuration that is served.", "fingerprint"), 1, a.runs.Fingerprint())
 	out.gauge(describe("endpoints", "Endpoints that are served."), float64(len(spec.Endpoints)))
 	out.gauge(describe("websockets", "WebSockets that are served."), float64(len(spec.WebSockets)))

@@ -26,7 +26,7 @@ func (a *Admin) unready() string {
 		return "the server has stopped"
 	default:
 	}
-	if a.server.Stopping() {
+	if a.server.Control().Stopping() {
 		return "the server is stopping: it finishes the requests in progress"
 	}
 	if a.fleet != nil && !a.asked.Load() {

@@ -70,7 +70,7 @@ func shownRecordingOf(r *recording.Listed) shownRecording {
 
 // listRecordings returns the recordings.
 func (a *Admin) listRecordings(w http.ResponseWriter, _ *http.Request) {
-	list := a.server.Recordings().List()
+	list := a.server.Control().Recordings().List()
 	shown := shownRecordings{Recordings: make([]shownRecording, len(list)), Upstreams: []string{}}
 	for i := range list {
 		shown.Recordings[i] = shownRecordingOf(&list[i])
@@ -104,7 +104,7 @@ func (a *Admin) startRecording(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "sample, bodies or limit is out of range; expected numbers above 0, and bodies of at most 64 MiB")
 		return
 	}
-	started, err := a.server.Recordings().Start(asked.Upstream, item.Record{
+	started, err := a.server.Control().Recordings().Start(asked.Upstream, item.Record{
 		To: asked.To, Mode: asked.Mode, If: syntax.Text{Value: asked.If}, Sample: asked.Sample, Bodies: asked.Bodies, Limit: asked.Limit,
 		Redact: &item.Redact{Headers: asked.Redact.Headers, JSON: asked.Redact.JSON, Query: asked.Redact.Query},
 	})
@@ -137,7 +137,7 @@ func leadsOut(path string) bool {
 
 // stopRecording ends a recording.
 func (a *Admin) stopRecording(w http.ResponseWriter, r *http.Request) {
-	stopped, err := a.server.Recordings().Stop(r.PathValue("id"))
+	stopped, err := a.server.Control().Recordings().Stop(r.PathValue("id"))
 	if err != nil {
 		noRecording(w)
 		return
@@ -152,7 +152,7 @@ func noRecording(w http.ResponseWriter) {
 // recordingOf returns the recording that a request names. If there is none, it refuses the
 // request.
 func (a *Admin) recordingOf(w http.ResponseWriter, r *http.Request) (recording.Listed, bool) {
-	list := a.server.Recordings().List()
+	list := a.server.Control().Recordings().List()
 	i := slices.IndexFunc(list, func(one recording.Listed) bool { return one.ID == r.PathValue("id") })
 	if i < 0 {
 		noRecording(w)

@@ -93,7 +93,7 @@ func (a *Admin) startRun(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if asked.Reset {
-		_ = a.server.Data().Reset(nil, nil) // no set is named, so there is no error
+		_ = a.server.Control().Data().Reset(nil, nil) // no set is named, so there is no error
 	}
 	a.log.Info("run started", "run", entry.ID, "name", entry.Name)
 	w.Header().Set("Location", "/__admin/runs/"+entry.ID)

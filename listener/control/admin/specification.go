@@ -207,7 +207,7 @@ func (a *Admin) replaceSpec(w http.ResponseWriter, r *http.Request) {
 	}
 	now := changed{Endpoints: len(spec.Endpoints), Lasts: untilReload, Warnings: problemsOf(problems.Warnings())}
 	if check {
-		if a.refused(w, a.server.Try(spec)) {
+		if a.refused(w, a.server.Control().Try(spec)) {
 			return
 		}
 		now.Lasts = ""

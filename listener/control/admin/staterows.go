@@ -32,9 +32,9 @@ type shownSets struct {
 // showState returns the sets and their counters.
 func (a *Admin) showState(w http.ResponseWriter, _ *http.Request) {
 	shown := shownSets{Sets: []shownSet{}}
-	for _, f := range a.server.Data().Figures() {
+	for _, f := range a.server.Control().Data().Figures() {
 		one := shownSet{SetCounts: f}
-		if set := a.server.Data().Set(f.Name); set != nil {
+		if set := a.server.Control().Data().Set(f.Name); set != nil {
 			one.Some = set.Parts(20)
 		}
 		shown.Sets = append(shown.Sets, one)
@@ -58,7 +58,7 @@ func (a *Admin) resetState(w http.ResponseWriter, r *http.Request) {
 	if asked.Part != nil {
 		part = []byte(*asked.Part)
 	}
-	if err := a.server.Data().Reset(asked.Sets, part); err != nil {
+	if err := a.server.Control().Data().Reset(asked.Sets, part); err != nil {
 		refuseRows(w, err)
 		return
 	}
@@ -99,7 +99,7 @@ func (a *Admin) takeSnapshot(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "name is empty, longer than 100 bytes, or contains a slash")
 		return
 	}
-	taken, err := a.server.Data().Take(asked.Name)
+	taken, err := a.server.Control().Data().Take(asked.Name)
 	if err != nil {
 		refuseRows(w, err)
 		return
@@ -113,11 +113,11 @@ type shownSnapshots struct {
 }
 
 func (a *Admin) listSnapshots(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, shownSnapshots{a.server.Data().Snapshots()})
+	answer(w, http.StatusOK, shownSnapshots{a.server.Control().Data().Snapshots()})
 }
 
 func (a *Admin) removeSnapshot(w http.ResponseWriter, r *http.Request) {
-	if err := a.server.Data().Forget(r.PathValue("name")); err != nil {
+	if err := a.server.Control().Data().Forget(r.PathValue("name")); err != nil {
 		refuseRows(w, err)
 		return
 	}
@@ -125,7 +125,7 @@ func (a *Admin) removeSnapshot(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *Admin) restoreSnapshot(w http.ResponseWriter, r *http.Request) {
-	if err := a.server.Data().Restore(r.PathValue("name")); err != nil {
+	if err := a.server.Control().Data().Restore(r.PathValue("name")); err != nil {
 		refuseRows(w, err)
 		return
 	}
@@ -148,7 +148,7 @@ type shownRowChange struct {
 
 // changesOf returns up to limit changes of a set, in all parts.
 func (a *Admin) changesOf(set string, limit int) (changes []shownRowChange) {
-	_ = a.server.Data().Changes(set, func(c liststate.Change) bool { // the set exists
+	_ = a.server.Control().Data().Changes(set, func(c liststate.Change) bool { // the set exists
 		if c.JSON == nil && c.Taken {
 			return true // a row of the base that was only picked
 		}
@@ -180,7 +180,7 @@ func (a *Admin) showRows(w http.ResponseWriter, r *http.Request) {
 	if q.refused(w) {
 		return
 	}
-	set, part := a.server.Data().Set(r.PathValue("set")), partOf(r)
+	set, part := a.server.Control().Data().Set(r.PathValue("set")), partOf(r)
 	if set == nil {
 		refuseRows(w, data.ErrNoSet)
 		return
@@ -199,7 +199,7 @@ func (a *Admin) showRows(w http.ResponseWriter, r *http.Request) {
 	case q.values.Get("changed") == "true":
 		shown.Changes, shown.Total = a.changesOf(r.PathValue("set"), limit), int(set.Figures().Changes)
 	case q.values.Has("key"):
-		if row := a.server.Data().Row(set.Name, part, []byte(q.values.Get("key"))); row.Found() {
+		if row := a.server.Control().Data().Row(set.Name, part, []byte(q.values.Get("key"))); row.Found() {
 			shown.Rows = append(shown.Rows, row.JSON)
 		}
 	default:
@@ -221,7 +221,7 @@ func (a *Admin) writeRow(w http.ResponseWriter, r *http.Request, merge bool) {
 		refuse(w, http.StatusRequestEntityTooLarge, "payload_too_large", "Request body too large", "the body is larger than 16 MiB, or cannot be read")
 		return
 	}
-	row, err := a.server.Data().Put(r.PathValue("set"), partOf(r), []byte(r.PathValue("key")), body, merge)
+	row, err := a.server.Control().Data().Put(r.PathValue("set"), partOf(r), []byte(r.PathValue("key")), body, merge)
 	if err != nil {
 		refuseRows(w, err)
 		return
@@ -233,7 +233,7 @@ func (a *Admin) writeRow(w http.ResponseWriter, r *http.Request, merge bool) {
 const largestRow = 16 << 20
 
 func (a *Admin) deleteRow(w http.ResponseWriter, r *http.Request) {
-	if err := a.server.Data().Delete(r.PathValue("set"), partOf(r), []byte(r.PathValue("key"))); err != nil {
+	if err := a.server.Control().Data().Delete(r.PathValue("set"), partOf(r), []byte(r.PathValue("key"))); err != nil {
 		refuseRows(w, err)
 		return
 	}

@@ -38,13 +38,13 @@ func TestKeys_InAnyNotation(t *testing.T) {
 		{`DELETE /p/1001.0`, "204 "}, {`GET /p/1001`, "404 …"}, {`DELETE /p/2.500`, "204 "},
 		{"GET /o/5", "200 first"}, {"GET /o/5.0", "200 second"},
 	})
-	if row := server.Data().Row("p", nil, []byte("10e2")); string(row.JSON) != `{"id":1e3}` || string(row.Key) != "1000" {
+	if row := server.Control().Data().Row("p", nil, []byte("10e2")); string(row.JSON) != `{"id":1e3}` || string(row.Key) != "1000" {
 		t.Errorf("the admin address sees %s as %s", row.JSON, row.Key)
 	}
-	if _, err := server.Data().Put("p", nil, []byte("4.0"), []byte(`{"id": 4e0, "n": 5}`), false); err != nil {
+	if _, err := server.Control().Data().Put("p", nil, []byte("4.0"), []byte(`{"id": 4e0, "n": 5}`), false); err != nil {
 		t.Error(err)
 	}
-	if err := server.Data().Delete("p", nil, []byte("1e18")); err != nil {
+	if err := server.Control().Data().Delete("p", nil, []byte("1e18")); err != nil {
 		t.Error(err)
 	}
 	if err := server.Close(); err != nil {

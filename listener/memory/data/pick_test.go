@@ -89,7 +89,7 @@ func TestOnce_ManyClients(t *testing.T) {
 	if n := len(slices.Compact(got)); n != clients*each || slices.Contains(got, "200 ") {
 		t.Errorf("%d of %d rows were picked: %v", n, clients*each, got)
 	}
-	if bytes := server.Data().Store().Set("p").Figures().Bytes; bytes < clients*each*64 {
+	if bytes := server.Control().Data().Store().Set("p").Figures().Bytes; bytes < clients*each*64 {
 		t.Errorf("the rows that were picked are counted as %d bytes", bytes)
 	}
 }
@@ -100,7 +100,7 @@ func TestOnce_OutlivesEverythingButAReset(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "state")
 	server, c := begin(t, once, listener.Options{State: file})
 	c.talk([][2]string{{"POST /p {\"a\": \"x\"}", "201 …"}, {"GET /changed", "200 1 z"}, {"GET /where/x", "200 3"}})
-	if _, err := server.Data().Take("before"); err != nil {
+	if _, err := server.Control().Data().Take("before"); err != nil {
 		t.Fatal(err)
 	}
 	c.talk([][2]string{{"GET /where/x", "200 4"}, {"GET /where/x", "200 5"}, {"GET /where/x", "200 none"}})
@@ -112,7 +112,7 @@ func TestOnce_OutlivesEverythingButAReset(t *testing.T) {
 	}
 	reload(strings.Replace(once, "index: [a, b]", "index: [b, a], sort: [b]", 1))
 	c.talk([][2]string{{"GET /where/x", "200 none"}, {"POST /p {\"a\": \"x\"}", "201 …"}, {"GET /where/x", "200 6"}})
-	if err := server.Data().Restore("before"); err != nil {
+	if err := server.Control().Data().Restore("before"); err != nil {
 		t.Fatal(err)
 	}
 	c.talk([][2]string{{"GET /where/x", "200 4"}})
@@ -121,7 +121,7 @@ func TestOnce_OutlivesEverythingButAReset(t *testing.T) {
 	}
 	server, c = begin(t, once, listener.Options{State: file})
 	c.talk([][2]string{{"GET /where/x", "200 5"}, {"GET /where/x", "200 none"}, {"GET /where/z", "200 none"}, {"GET /p/1", "200 {\"id\":1,\"a\":\"z\",\"b\":1}"}, {"GET /if?ok=true", "200 2"}})
-	if err := server.Data().Reset([]string{"p"}, nil); err != nil {
+	if err := server.Control().Data().Reset([]string{"p"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	c.talk([][2]string{{"GET /where/x", "200 1"}})
@@ -199,7 +199,7 @@ func TestHash(t *testing.T) {
 		if path == "/some/" && moved == 0 {
 			t.Error("no value moves although rows do")
 		}
-		if err := server.Data().Reset(nil, nil); err != nil {
+		if err := server.Control().Data().Reset(nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		rows = slices.Insert(rows, 0, "{id: first, g: g1}") // the others have other places

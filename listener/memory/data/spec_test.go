@@ -216,7 +216,7 @@ func TestDo_NoSecondLimit(t *testing.T) {
 	}
 	for i := range clients {
 		if got[fmt.Sprint("200 ", i+1)] != 1 {
-			t.Errorf("%d was answered %d times, with %d conflicts", i+1, got[fmt.Sprint("200 ", i+1)], server.Data().Figures()[0].Conflicts)
+			t.Errorf("%d was answered %d times, with %d conflicts", i+1, got[fmt.Sprint("200 ", i+1)], server.Control().Data().Figures()[0].Conflicts)
 		}
 	}
 	c.talk([][2]string{{"POST /", "429 …"}})
@@ -237,12 +237,12 @@ func TestIsolation_OfResourcesAndPicks(t *testing.T) {
 	c.talk([][2]string{{"GET /n", `200 [{"id":1},{"id":2},{"id":3}]`}, {"GET /n/4", "404 …"}, {"GET /once", "200 1 2"}}, two)
 	c.talk([][2]string{{"DELETE /n/3", "204 "}}, "X-VU: ")
 	c.talk([][2]string{{"GET /n", `200 [{"id":1},{"id":2}]`}})
-	if err := server.Data().Reset([]string{"n"}, []byte("1")); err != nil {
+	if err := server.Control().Data().Reset([]string{"n"}, []byte("1")); err != nil {
 		t.Fatal(err)
 	}
 	c.talk([][2]string{{"GET /n", `200 [{"id":1},{"id":2},{"id":3}]`}, {"GET /once", "200 1 3"}}, one)
 	c.talk([][2]string{{"GET /once", "200 2 "}}, two)
-	if err := server.Data().Reset(nil, nil); err != nil {
+	if err := server.Control().Data().Reset(nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	c.talk([][2]string{{"GET /once", "200 1 1"}}, two)
@@ -258,7 +258,7 @@ func TestTTL(t *testing.T) {
 	c.talk([][2]string{{"POST /", "200 1"}}, "X-VU: 1")
 	c.talk([][2]string{{"POST /", "200 1"}})
 	c.eventually("GET /", "200 0")
-	for f := server.Data().Figures()[0]; f.Changes > 0 || f.Parts > 0; f = server.Data().Figures()[0] { // until the test times out
+	for f := server.Control().Data().Figures()[0]; f.Changes > 0 || f.Parts > 0; f = server.Control().Data().Figures()[0] { // until the test times out
 	}
 }
 
@@ -437,18 +437,18 @@ func TestState_BadFiles(t *testing.T) {
 		`{"mockserver-state":3}` + "\n":              `the first line is "{\"mockserver-state\":3}"; expected "{\"mockserver-state\":2}"`,
 	} {
 		write([]byte(content))
-		if _, _, err := server.Data().Load(path); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := server.Control().Data().Load(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", content, err, want)
 		}
 	}
 	write([]byte(row + "\n"))
-	if changes, _, err := server.Data().Load(path); changes != 1 || err != nil {
+	if changes, _, err := server.Control().Data().Load(path); changes != 1 || err != nil {
 		t.Errorf("a file of an earlier version: %d changes, %v", changes, err)
 	}
 	for i := range 20 {
 		c.talk([][2]string{{fmt.Sprintf("POST /a {\"id\": \"k%d\"}", i), "201 …"}})
 	}
-	if changes, err := server.Data().Save(path); changes != 21 || err != nil {
+	if changes, err := server.Control().Data().Save(path); changes != 21 || err != nil {
 		t.Fatalf("%d changes, %v", changes, err)
 	}
 	whole, err := os.ReadFile(path)
@@ -457,7 +457,7 @@ func TestState_BadFiles(t *testing.T) {
 	}
 	for what, content := range map[string][]byte{"empty": {}, "shorter": whole[:bytes.LastIndex(whole, []byte(`{"end"`))], "changed": bytes.Replace(whole, []byte("k7"), []byte("k8"), 2)} {
 		write(content)
-		if _, _, err := server.Data().Load(path); err == nil || !strings.Contains(err.Error(), "; the file before it is "+path+".previous") {
+		if _, _, err := server.Control().Data().Load(path); err == nil || !strings.Contains(err.Error(), "; the file before it is "+path+".previous") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -465,20 +465,20 @@ func TestState_BadFiles(t *testing.T) {
 		t.Errorf("%v, the file before it is %s", err, before)
 	}
 	write(whole)
-	if changes, _, err := server.Data().Load(path); changes != 21 || err != nil {
+	if changes, _, err := server.Control().Data().Load(path); changes != 21 || err != nil {
 		t.Errorf("the whole file: %d changes, %v", changes, err)
 	}
-	if _, _, err := server.Data().Load(dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+	if _, _, err := server.Control().Data().Load(dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("a directory: %v", err)
 	}
 	if err := os.Rename(path, path+".previous"); err != nil { // as a file system without links may leave it
 		t.Fatal(err)
 	}
-	if changes, _, err := server.Data().Load(path); changes != 21 || err != nil {
+	if changes, _, err := server.Control().Data().Load(path); changes != 21 || err != nil {
 		t.Errorf("only the file before it: %d changes, %v", changes, err)
 	}
 	path = filepath.Join(dir, "none")
-	if changes, _, err := server.Data().Load(path); changes != 0 || err != nil {
+	if changes, _, err := server.Control().Data().Load(path); changes != 0 || err != nil {
 		t.Errorf("no file: %d changes, %v", changes, err)
 	}
 }
@@ -492,11 +492,11 @@ func TestState_BeyondTheLimits(t *testing.T) {
 	for range 3 {
 		c.talk([][2]string{{"POST /log {}", "201 …"}})
 	}
-	if _, err := server.Data().Save(path); err != nil {
+	if _, err := server.Control().Data().Save(path); err != nil {
 		t.Fatal(err)
 	}
 	server, c = begin(t, fmt.Sprintf(log, 2), listener.Options{})
-	if changes, _, err := server.Data().Load(path); changes != 3 || err != nil {
+	if changes, _, err := server.Control().Data().Load(path); changes != 3 || err != nil {
 		t.Errorf("%d changes, %v", changes, err)
 	}
 	c.talk([][2]string{{"GET /log/3", `200 {"id":3}`}, {"POST /log {}", "507 …"}, {"DELETE /log/3", "204 "}, {"DELETE /log/2", "204 "}, {"POST /log {}", "201 …"}})
@@ -518,7 +518,7 @@ func TestDo_NoSecondDraw(t *testing.T) {
 `, listener.Options{})
 	const clients = 50
 	sent := uint64(0)
-	for conflicts := int64(0); conflicts < 5; conflicts = server.Data().Figures()[0].Conflicts { // until the test times out
+	for conflicts := int64(0); conflicts < 5; conflicts = server.Control().Data().Figures()[0].Conflicts { // until the test times out
 		var all sync.WaitGroup
 		for range clients {
 			all.Go(func() { c.ask("POST /") })

@@ -270,19 +270,19 @@ func TestSteps_GoOnInASnapshot(t *testing.T) {
 	url, got := sink(t)
 	server, c := begin(t, fmt.Sprintf(payments, "100ms", "100ms", url), listener.Options{})
 	c.ask(`POST /payments {"id": "a"}`)
-	if _, err := server.Data().Take("before"); err != nil {
+	if _, err := server.Control().Data().Take("before"); err != nil {
 		t.Fatal(err)
 	}
 	first := <-got
 	restored := time.Now()
-	if err := server.Data().Restore("before"); err != nil {
+	if err := server.Control().Data().Restore("before"); err != nil {
 		t.Fatal(err)
 	}
 	second := <-got
 	if second.Status != first.Status || second.Receipt != first.Receipt || second.Changed.Before(restored) {
 		t.Errorf("restored at %v, it moved to %+v; before to %+v", restored, second, first)
 	}
-	if err := server.Data().Reset(nil, nil); err != nil {
+	if err := server.Control().Data().Reset(nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	c.talk([][2]string{{"GET /payments/a", "404 …"}})
