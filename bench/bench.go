@@ -39,13 +39,12 @@ func Run(ctx context.Context, opts Options, stdout, stderr io.Writer) error {
 	if opts.List {
 		return printScenarios(stdout)
 	}
-	r := &run{opts: opts, out: stdout, progress: &progress{w: stderr, terminal: isTerminal(stderr)}, begun: time.Now()}
+	r := &run{opts: opts, out: stdout, progress: stderr, begun: time.Now()}
 	var err error
 	if r.dir, err = os.MkdirTemp("", "mockserver-bench-"); err != nil {
 		return err
 	}
 	err = r.measured(ctx)
-	r.progress.end()
 	err = errors.Join(err, os.RemoveAll(r.dir))
 	if ctx.Err() != nil {
 		err = ErrStopped
@@ -104,7 +103,7 @@ func (r *run) chosen() ([]scenario, error) {
 
 // measureScenario measures one scenario, on a server of its own or on the target.
 func (r *run) measureScenario(ctx context.Context, s *scenario) error {
-	r.progress.say("%s: %s", s.Name, s.Shows)
+	r.say("%s: %s", s.Name, s.Shows)
 	var requests []asked
 	for i := range s.Requests {
 		requests = append(requests, s.Requests[i].expanded()...)

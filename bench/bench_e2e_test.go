@@ -43,7 +43,6 @@ type benchResult struct {
 		Name, Void string
 		Reloads    *int
 		Webhooks   *struct{ Arrived, Lost int }
-		Costs      []string
 		Rounds     []struct{ Baseline, Candidate struct{ Requests int } }
 	}
 	NotMeasured []struct{ Endpoint, Why string } `json:"not_measured"`

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os/exec"
-	"slices"
 	"strings"
 	"time"
 
@@ -35,7 +33,7 @@ func (r *run) measureEndpoints(ctx context.Context) error {
 	if err := spec.Problems.Err(); err != nil {
 		return err
 	}
-	r.progress.say("requests for %s", wording.Count(len(spec.Endpoints), "endpoint"))
+	r.say("requests for %s", wording.Count(len(spec.Endpoints), "endpoint"))
 	found, err := r.requestsFor(spec.Endpoints)
 	if err != nil {
 		return err
@@ -58,9 +56,8 @@ func (r *run) measureEndpoints(ctx context.Context) error {
 	if err := r.fit(len(subjects)); err != nil {
 		return err
 	}
-	defer r.dearest() // even if the run stops early
 	for _, sub := range subjects {
-		r.progress.say("%s", sub.name)
+		r.say("%s", sub.name)
 		if _, err := r.measure(ctx, candidate, sub); err != nil {
 			return fmt.Errorf("%s: %w", sub.name, err)
 		}
@@ -123,28 +120,6 @@ func (r *run) fit(endpoints int) error {
 	return nil
 }
 
-// dearest adds to each costly endpoint how much more it costs than the cheapest, and removes the
-// causes from the other endpoints.
-func (r *run) dearest() {
-	cheapest, name := figure(math.Inf(1)), ""
-	for _, res := range r.results {
-		if c := res.sound().median(candidateOf, cpuOf); c < cheapest {
-			cheapest, name = c, res.Name
-		}
-	}
-	for _, res := range r.results {
-		c := res.sound().median(candidateOf, cpuOf)
-		if !(c >= dear*cheapest) || !cheapest.isKnown() {
-			res.Costs = nil
-			continue
-		}
-		if len(res.Costs) == 0 {
-			res.Costs = []string{"nothing in its declaration says why"}
-		}
-		res.Costs = slices.Insert(res.Costs, 0, fmt.Sprintf("%.1f × the CPU time of the cheapest, %s", c/cheapest, name))
-	}
-}
-
 // subjects checks the requests on the server itself, and turns them into subjects. Endpoints that
 // cannot be measured are added to r.listed.
 func (r *run) subjects(ctx context.Context, candidate side, endpoints []item.Endpoint, found []*request) ([]*subject, error) {
@@ -188,7 +163,6 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []item.End
 		}
 		subjects = append(subjects, &subject{
 			name: named(e), shows: a.line, asked: []asked{a}, requests: [][]byte{a.wire}, wants: wants, also: also, sample: sample,
-			costs: costs(e, found[i], &sample, rivals(endpoints, i), r.opts.Server),
 		})
 	}
 	return subjects, nil
@@ -223,4 +197,12 @@ func whyNot(e *item.Endpoint) string {
 		what = "its condition needs a request that is not given"
 	}
 	return fmt.Sprintf("%s: %s; give one with --requests FILE", e.Pos, what)
+}
+
+// clipped truncates a text to a number of characters.
+func clipped(text string, most int) string {
+	if letters := []rune(text); len(letters) > most {
+		return string(letters[:most-1]) + "…"
+	}
+	return text
 }

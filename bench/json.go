@@ -51,7 +51,7 @@ func (r *run) document(complete bool) document {
 	for _, res := range r.results {
 		d.Complete = d.Complete && res.Void == ""
 		res.Medians, res.Remarks = res.medians(), nonNil(r.remarksOn(res))
-		res.Rounds, res.Curve, res.Costs = nonNil(res.Rounds), nonNil(res.Curve), nonNil(res.Costs)
+		res.Rounds, res.Curve = nonNil(res.Rounds), nonNil(res.Curve)
 	}
 	return d
 }

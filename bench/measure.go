@@ -12,7 +12,7 @@ import (
 // measure measures a subject according to the options, and keeps the result unless nothing was
 // measured.
 func (r *run) measure(ctx context.Context, candidate side, sub *subject) (*result, error) {
-	res := &result{Name: sub.name, Shows: sub.shows, Costs: sub.costs}
+	res := &result{Name: sub.name, Shows: sub.shows}
 	bare, err := r.startBaseline(ctx, &sub.sample)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (r *run) measure(ctx context.Context, candidate side, sub *subject) (*resul
 
 // capacity measures how many requests a second the candidate answers in a closed loop.
 func (r *run) capacity(ctx context.Context, candidate side, sub *subject) (float64, error) {
-	r.progress.say("%s: capacity", sub.name)
+	r.say("%s: capacity", sub.name)
 	f, err := r.loadSide(ctx, candidate, sub, 0, min(r.opts.Duration, time.Second))
 	if err != nil {
 		return 0, err
@@ -78,8 +78,7 @@ var curveShares = []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1,
 
 // curve loads both sides at each step of the curve.
 func (r *run) curve(ctx context.Context, res *result, baseline, candidate side, sub *subject) error {
-	for n, share := range curveShares {
-		r.progress.round(sub.name, n+1, len(curveShares))
+	for _, share := range curveShares {
 		st := step{Share: share, Rate: share * res.Capacity}
 		for range r.opts.Rounds {
 			var p pair

@@ -96,15 +96,3 @@ func (o *oracle) requestOf(e *item.Endpoint, number int) *request {
 func (r *run) selects(e *item.Endpoint) bool { return strings.Contains(nameOf(e), r.opts.Endpoint) }
 
 func nameOf(e *item.Endpoint) string { return e.EffectiveMethod() + " " + e.Path.Value }
-
-// rivals returns how many endpoints may answer instead of a given endpoint: those declared before
-// it with the same method and path and a condition.
-func rivals(endpoints []item.Endpoint, number int) int {
-	n := 0
-	for i := range number {
-		if other := &endpoints[i]; other.If.Value != "" && nameOf(other) == nameOf(&endpoints[number]) {
-			n++
-		}
-	}
-	return n
-}

@@ -80,9 +80,6 @@ func (r *run) remarksOn(res *result) []string {
 		lines = append(lines, fmt.Sprintf("%s under load; p99 %s ms with them, %s ms without",
 			wording.Count(*res.Reloads, "reload"), res.Rounds.latency(candidateOf).at(99).text(2), res.Rounds.latency(quietOf).at(99).text(2)))
 	}
-	if len(res.Costs) > 0 {
-		lines = append(lines, "costly: "+strings.Join(res.Costs, "; "))
-	}
 	return lines
 }
 

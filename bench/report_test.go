@@ -33,7 +33,7 @@ func finished(t *testing.T, opts Options) (*run, *bytes.Buffer) {
 	t.Helper()
 	var out bytes.Buffer
 	opts.defaults()
-	r := &run{opts: opts, out: &out, progress: &progress{w: io.Discard}, machine: thisMachine("v1")}
+	r := &run{opts: opts, out: &out, progress: io.Discard, machine: thisMachine("v1")}
 	res := &result{Name: "static", Shows: "a fixed answer"}
 	for _, cpu := range []float64{10, 20, 15} {
 		res.Rounds = append(res.Rounds, pair{Baseline: side1(10), Candidate: side1(cpu)})

@@ -23,7 +23,6 @@ type result struct {
 	Curve    []step     `json:"curve"`
 	Webhooks *delivered `json:"webhooks"`
 	Reloads  *int       `json:"reloads"` // during the rounds; nil if none were planned
-	Costs    []string   `json:"costs"`
 	Remarks  []string   `json:"remarks"`
 
 	AtOnce     bool `json:"at_once"` // baseline and candidate were loaded at the same time

@@ -99,8 +99,7 @@ func (r *run) measureRounds(ctx context.Context, res *result, sides []side, sub 
 			return err
 		}
 	}
-	for n := 1; n <= r.opts.Rounds; n++ {
-		r.progress.round(sub.name, n, r.opts.Rounds)
+	for range r.opts.Rounds {
 		p, err := one(ctx, sides, sub, rate)
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"io"
 	"time"
 
@@ -11,8 +12,8 @@ import (
 type run struct {
 	opts     Options
 	out      io.Writer
-	progress *progress
-	dir      string // for files that servers read; removed at the end
+	progress io.Writer // a line for each thing that is done
+	dir      string    // for files that servers read; removed at the end
 	begun    time.Time
 	machine  machine
 
@@ -43,3 +44,6 @@ func (r *run) kind() string {
 func warmup(duration time.Duration) time.Duration {
 	return min(max(duration/5, 50*time.Millisecond), time.Second)
 }
+
+// say reports the current activity.
+func (r *run) say(format string, args ...any) { fmt.Fprintf(r.progress, format+"\n", args...) }

@@ -27,7 +27,6 @@ type subject struct {
 	rate        float64 // declared requests a second; 0 if none are
 	duration    time.Duration
 	during      func(ctx context.Context) // runs while the candidate is loaded; nil for nothing
-	costs       []string                  // what is costly in it, judging by its declaration
 }
 
 // whileRunning returns a context that is canceled when one of the servers exits, with the error of

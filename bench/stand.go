@@ -86,7 +86,7 @@ func (st *stand) finish(ctx context.Context, res *result) {
 	if st.sink == nil || ctx.Err() != nil {
 		return
 	}
-	st.run.progress.say("%s: waiting for the last webhooks", st.scenario.Name)
+	st.run.say("%s: waiting for the last webhooks", st.scenario.Name)
 	st.server.stop(ctx)
 	line, n := st.server.log.said("webhooks")
 	arrived := st.sink.received.Load()
