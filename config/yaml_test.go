@@ -32,7 +32,6 @@ func TestSyntaxErrorsOfYAML(t *testing.T) {
 		{"a ? inside inner brackets, behind comments, quotes and an anchor",
 			"- endpoint:\n    path: /a?b={c}\n    response: {body: a b # {c?d}\n      # {e?f}\n      , i: 'it''s {?', j: \"\\\"g{?\", headers: &h {Location: §/tasks/7?a=b, X: y}}\n",
 			one("", "a ? ends this text")},
-		{"a key that holds brackets before the brackets that count", "- endpoint:\n    a:[x?: {path: §/search?q=x}\n", one("", "a ? ends this text")},
 		{"a placeholder behind a text inside brackets", "- endpoint:\n    path: /x\n    response: {body: [1, §hello {{x}}]}\n", one("", "a { ends this text")},
 		{"brackets that begin on a line before", "- endpoint: {\n  path: §/search?x=1,\n  response: {}\n}\n", one("", "a ? ends this text")},
 		{"a # inside brackets hides what closes them", "- endpoint:\n    path: /a?b\n    §response: {body: a #b}\n", one("", ", : ? # is not in quotes")},

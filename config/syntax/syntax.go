@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"strconv"
@@ -66,6 +67,24 @@ func yamlProblem(src *source, err error) Problem {
 		}
 	}
 	return Problem{Pos: src.firstWord(line), What: what}
+}
+
+// unquoted finds a text inside { } or [ ] that is ended too early by one of the characters { [ ?,
+// as in {path: /search?q=x}. It searches from the line on, or from the line before it on which the
+// brackets begin. It is only used after the library has failed, to find out why.
+func (s *source) unquoted(line int) (offset int, what string) {
+	for line > 1 && strings.HasSuffix(strings.TrimRight(s.lineText(line-1), " \t"), "{") {
+		line--
+	}
+	begin := s.starts[line-1]
+	hidden := regexp.MustCompile(`"(?:\\.|[^"\\])*"|'[^']*'|(?m:(?:^|\s)#.*$)`) // in quotes, or a comment
+	text := hidden.ReplaceAllStringFunc(s.text[begin:], func(s string) string { return strings.Repeat(" ", len(s)) })
+	ended := regexp.MustCompile(`[{\[,:]\s*([^\s{}\[\],:?#&*!](?:[^{}\[\],?:\n]|:\S)*)([{\[?])`)
+	at := ended.FindStringSubmatchIndex(text)
+	if at == nil {
+		return 0, ""
+	}
+	return begin + at[2], fmt.Sprintf("a %s ends this text: inside { } and [ ], a text that holds one of %s is written in quotes", text[at[4]:at[5]], flowSpecial)
 }
 
 // errorLine finds the line that causes a syntax error: the last line of the shortest beginning of

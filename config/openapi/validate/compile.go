@@ -21,19 +21,10 @@ const (
 type Compiler struct {
 	doc     *openapi3.T
 	schemas *schemas
-	todo    []pendingChecks
 	forms   forms
 	// warn receives a warning about something that requests cannot be checked against, with its
 	// kind and the JSON pointer of its place in the document.
 	warn func(kind, pointer, what string)
-}
-
-// pendingChecks is an operation whose schemas are not compiled yet.
-type pendingChecks struct {
-	path, pointer string // path and JSON pointer of the operation
-	item          *openapi3.PathItem
-	source        *openapi3.Operation
-	checks        *Checks
 }
 
 // New returns a Compiler for a document whose references are resolved. exact contains the numbers
@@ -45,45 +36,25 @@ func New(doc *openapi3.T, exact jsonvalue.Numbers, warn func(kind, pointer, what
 	return c
 }
 
-// Add adds an operation. path includes the base path; pointer is the operation's JSON pointer in
-// the document. The returned checks are complete after Finish.
+// Add compiles the checks of an operation. path includes the base path; pointer is the operation's
+// JSON pointer in the document. Parts that cannot be compiled cause a warning, and requests are
+// checked against the rest. The checks can be used after Finish.
 func (c *Compiler) Add(path, pointer string, item *openapi3.PathItem, source *openapi3.Operation) *Checks {
-	compiled := &Checks{}
-	c.todo = append(c.todo, pendingChecks{path, pointer, item, source, compiled})
+	u := unit{c, pointer}
+	checks := &Checks{path: parsePath(path), security: c.security(source, pointer)}
 	for _, p := range ParametersOf(item, source) {
-		if s := SchemaOf(p); s != nil {
-			c.schemas.reference(s)
+		if compiled, ok := u.parameter(p); ok {
+			checks.parameters = append(checks.parameters, compiled)
 		}
 	}
 	if b := source.RequestBody; b != nil && b.Value != nil {
-		for _, m := range b.Value.Content {
-			if m.Schema != nil && m.Schema.Value != nil {
-				c.schemas.reference(m.Schema.Value)
-			}
-		}
+		checks.body = u.body(b.Value)
 	}
-	return compiled
+	return checks
 }
 
-// Finish compiles the checks of all added operations. Schemas that cannot be compiled cause a
-// warning, and requests are checked against the rest.
-func (c *Compiler) Finish() {
-	c.schemas.finish()
-	for _, p := range c.todo {
-		u := unit{c, p.pointer}
-		checks := p.checks
-		checks.path, checks.security = parsePath(p.path), c.security(p.source, p.pointer)
-		for _, parameter := range ParametersOf(p.item, p.source) {
-			if compiled, ok := u.parameter(parameter); ok {
-				checks.parameters = append(checks.parameters, compiled)
-			}
-		}
-		if b := p.source.RequestBody; b != nil && b.Value != nil {
-			checks.body = u.body(b.Value)
-		}
-	}
-	c.todo = nil
-}
+// Finish compiles the schemas that the added operations refer to, so that no request has to wait.
+func (c *Compiler) Finish() { c.schemas.finish() }
 
 // ParametersOf returns the parameters of an operation, including those of its path. A parameter of
 // the operation overrides one of the path with the same name and location.
