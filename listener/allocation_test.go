@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"mockserver/fetcher"
+	"mockserver/listener/compile"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/observe/sentry"
+	"mockserver/listener/protocol/reply"
 	"mockserver/listener/protocol/wire"
-	"mockserver/listener/reply"
+	"mockserver/listener/serve"
 )
 
 const measured = `
@@ -44,7 +46,7 @@ func allocations(t *testing.T, s *Server) {
 	if err := s.openWebhooks(); err != nil {
 		t.Fatal(err)
 	}
-	defer s.webhooks.Close(ended())
+	defer s.calls.Webhooks.Close(ended())
 	for _, c := range []struct {
 		name, method, uri, body string
 		most                    float64
@@ -65,25 +67,25 @@ func allocations(t *testing.T, s *Server) {
 		{"an answer to a page of another origin", "GET", "/static", "", 0, 200, `{"hello": "world"}`, []string{"Origin", "https://a.test"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var ctx exchange
-			ctx.request.Header.SetMethod(c.method)
-			ctx.request.SetRequestURI(c.uri)
-			ctx.request.Header.SetHost("mock.test")
+			var ctx serve.Exchange
+			ctx.Request.Header.SetMethod(c.method)
+			ctx.Request.SetRequestURI(c.uri)
+			ctx.Request.Header.SetHost("mock.test")
 			for i := 0; i < len(c.headers); i += 2 {
-				ctx.request.Header.Set(c.headers[i], c.headers[i+1])
+				ctx.Request.Header.Set(c.headers[i], c.headers[i+1])
 			}
-			ctx.request.SetBodyString(c.body)
+			ctx.Request.SetBodyString(c.body)
 			asReceived(&ctx)
 			wrong := 0
 			got := testing.AllocsPerRun(200, func() {
-				ctx.response.Reset() // as the server does between two requests of a connection
-				_ = s.handle(&ctx)
-				if ctx.response.StatusCode() != c.status || string(ctx.response.Body()) != c.want {
+				ctx.Response.Reset() // as the server does between two requests of a connection
+				_ = s.calls.Handle(&ctx)
+				if ctx.Response.StatusCode() != c.status || string(ctx.Response.Body()) != c.want {
 					wrong++
 				}
 			})
 			if wrong > 0 {
-				t.Errorf("got %d %q, want %d %q", ctx.response.StatusCode(), ctx.response.Body(), c.status, c.want)
+				t.Errorf("got %d %q, want %d %q", ctx.Response.StatusCode(), ctx.Response.Body(), c.status, c.want)
 			}
 			if got > c.most {
 				t.Errorf("got %v allocations, want at most %v", got, c.most)
@@ -96,18 +98,18 @@ func allocations(t *testing.T, s *Server) {
 func reportingNowhere(t *testing.T, configuration string) *Server {
 	t.Helper()
 	s := configured(t, configuration)
-	s.reports = sentry.Open("http://key@127.0.0.1:9/1", "", s.log)
-	t.Cleanup(func() { s.reports.Close(context.Background()) })
+	s.calls.Reports = sentry.Open("http://key@127.0.0.1:9/1", "", s.log)
+	t.Cleanup(func() { s.calls.Reports.Close(context.Background()) })
 	return s
 }
 
 // After the first error of a minute, an error costs no more with reports than without.
 func TestAllocations_OfErrorReports(t *testing.T) {
-	a := &answer{name: "GET /x", source: &fetcher.Source{}}
+	a := &compile.Answer{Name: "GET /x", Source: &fetcher.Source{}}
 	err := &fetcher.Error{Kind: fetcher.Upstream, Message: "x"}
 	tell := func(s *Server) float64 {
-		s.serverErrors.Pass(reply.UpstreamFailed.Code+" "+a.name, time.Now())
-		return testing.AllocsPerRun(200, func() { s.tellServerError(reply.UpstreamFailed, a, err) })
+		s.calls.ServerErrors.Pass(reply.UpstreamFailed.Code+" "+a.Name, time.Now())
+		return testing.AllocsPerRun(200, func() { s.calls.TellServerError(reply.UpstreamFailed, a, err) })
 	}
 	without, with := tell(configured(t, measured)), tell(reportingNowhere(t, measured))
 	if with > without {
@@ -120,23 +122,23 @@ func TestAllocations_OfErrorReports(t *testing.T) {
 func TestAllocations_OfOperations(t *testing.T) {
 	s := described(t, "- endpoint: {path: '/declared/:id', response: {body: '{\"cat\":1}'}}", pets()...)
 	measure := func(uri, want string, headers ...string) float64 {
-		var ctx exchange
-		ctx.request.SetRequestURI(uri)
+		var ctx serve.Exchange
+		ctx.Request.SetRequestURI(uri)
 		for i := 0; i < len(headers); i += 2 {
-			ctx.request.Header.Set(headers[i], headers[i+1])
+			ctx.Request.Header.Set(headers[i], headers[i+1])
 		}
-		ctx.request.Header.SetHost("mock.test")
+		ctx.Request.Header.SetHost("mock.test")
 		asReceived(&ctx)
 		wrong := 0
 		got := testing.AllocsPerRun(200, func() {
-			ctx.response.Reset()
-			_ = s.handle(&ctx)
-			if string(ctx.response.Body()) != want {
+			ctx.Response.Reset()
+			_ = s.calls.Handle(&ctx)
+			if string(ctx.Response.Body()) != want {
 				wrong++
 			}
 		})
 		if wrong > 0 {
-			t.Errorf("%s: got %s, want %s", uri, ctx.response.Body(), want)
+			t.Errorf("%s: got %s, want %s", uri, ctx.Response.Body(), want)
 		}
 		return got
 	}
@@ -161,18 +163,18 @@ func TestAllocations_OfOperations(t *testing.T) {
 
 func TestAllocations_DoNotGrowWithTheNumberOfEndpoints(t *testing.T) {
 	s := configured(t, many(10000))
-	var ctx exchange
+	var ctx serve.Exchange
 	for _, c := range []struct {
 		uri  string
 		most float64
 	}{{"/static/7777", 0}, {"/users9999/abc", 1}} {
-		ctx.request.SetRequestURI(c.uri)
-		ctx.request.Header.SetMethod("GET")
+		ctx.Request.SetRequestURI(c.uri)
+		ctx.Request.Header.SetMethod("GET")
 		got := testing.AllocsPerRun(200, func() {
-			ctx.response.Reset()
-			_ = s.handle(&ctx)
+			ctx.Response.Reset()
+			_ = s.calls.Handle(&ctx)
 		})
-		if body := string(ctx.response.Body()); got > c.most || !strings.Contains(body, `"ok"`) {
+		if body := string(ctx.Response.Body()); got > c.most || !strings.Contains(body, `"ok"`) {
 			t.Errorf("%s: got %v allocations and %q, want at most %v", c.uri, got, body, c.most)
 		}
 	}
@@ -187,7 +189,7 @@ func TestAllocations_OfFixedAnswers(t *testing.T) {
 
 func fixedAllocations(t *testing.T, s *Server) {
 	l := wire.New(nil, s.log)
-	l.Plain = s.answerPlain(s.fixed)
+	l.Plain = s.calls.AnswerPlain(s.calls.Fixed)
 	conn := l.Adopt(&scripted{})
 	defer conn.Close()
 	plain := wire.Plain{Method: []byte("GET"), Target: []byte("/json/?a=b"), Bytes: make([]byte, 0, wire.MaxHeader)}
@@ -211,7 +213,7 @@ func TestAllocations_OfDirectAnswers(t *testing.T) {
 		} {
 			client := &repeating{request: sent, left: 1 << 30}
 			l := wire.New(nil, s.log)
-			l.Plain = s.answerPlain(s.fixed)
+			l.Plain = s.calls.AnswerPlain(s.calls.Fixed)
 			conn := l.Adopt(client)
 			answered := 0
 			answer := l.Plain

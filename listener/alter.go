@@ -47,16 +47,16 @@ type Control Server
 func (s *Server) Control() *Control { return (*Control)(s) }
 
 // Records reports whether Options.Record is set.
-func (c *Control) Records() bool { return c.recorder != nil }
+func (c *Control) Records() bool { return c.calls.Recorder != nil }
 
 // Probe returns the probe of the server. Shutdown stops it.
 func (s *Server) Probe() *probe.Probe { return s.probe }
 
 // Recordings returns the recordings of requests to upstreams.
-func (c *Control) Recordings() *recording.Set { return c.compiler.recordings }
+func (c *Control) Recordings() *recording.Set { return c.compiler.Recordings }
 
 // Data returns the sets of rows.
-func (c *Control) Data() *data.Sets { return c.compiler.data }
+func (c *Control) Data() *data.Sets { return c.compiler.Data }
 
 // Applied returns how many specifications were accepted and refused, when the latest accepted one
 // took effect, and whether none has been refused since.
@@ -69,7 +69,7 @@ func (c *Control) Applied() Applied {
 
 // Stopping reports whether Shutdown was called: no new connections are accepted, and requests in
 // progress are finished, unless the context of Shutdown ends first.
-func (c *Control) Stopping() bool { return c.stopping.Load() }
+func (c *Control) Stopping() bool { return c.calls.Stopping.Load() }
 
 // Alter applies the specification that change returns when given the one that is served. No other
 // specification is applied in the meantime, so change must call neither Apply nor Alter. If change
@@ -90,13 +90,13 @@ func (c *Control) Alter(change func(served *config.Spec) (*config.Spec, error)) 
 func (c *Control) Try(spec *config.Spec) error {
 	c.applying.Lock()
 	defer c.applying.Unlock()
-	if c.stopping.Load() {
+	if c.calls.Stopping.Load() {
 		return ErrStopped
 	}
-	if _, problems := c.compiler.compile(spec); problems.Err() != nil {
+	if _, problems := c.compiler.Compile(spec); problems.Err() != nil {
 		return problems.Err()
 	}
-	return c.compiler.recordings.Try(spec.Upstreams)
+	return c.compiler.Recordings.Try(spec.Upstreams)
 }
 
 // Add serves further endpoints. They answer before those that are already served.

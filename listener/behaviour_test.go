@@ -3,6 +3,7 @@
 package listener
 
 import (
+	"mockserver/listener/serve"
 	"strings"
 	"testing"
 )
@@ -22,19 +23,19 @@ func TestAllocations_OfBehaviours(t *testing.T) {
 	seed := uint64(1)
 	for _, s := range []*Server{configured(t, behaving), seeded(t, &seed, behaving)} {
 		for uri, most := range map[string]float64{"/static": 0, "/late": 0, "/lognormal": 0, "/drawn": 0, "/turns": 0, "/user/ok": 1} {
-			var ctx exchange
-			ctx.request.SetRequestURI(uri)
-			ctx.request.Header.SetMethod("GET")
+			var ctx serve.Exchange
+			ctx.Request.SetRequestURI(uri)
+			ctx.Request.Header.SetMethod("GET")
 			wrong := 0
 			got := testing.AllocsPerRun(200, func() {
-				ctx.response.Reset()
-				_ = s.handle(&ctx)
-				if string(ctx.response.Body()) != "ok" {
+				ctx.Response.Reset()
+				_ = s.calls.Handle(&ctx)
+				if string(ctx.Response.Body()) != "ok" {
 					wrong++
 				}
 			})
 			if got > most || wrong > 0 {
-				t.Errorf("%s, seeded: %t: got %v allocations, want at most %v, and %d wrong answers", uri, s.compiler.chance.Seeded, got, most, wrong)
+				t.Errorf("%s, seeded: %t: got %v allocations, want at most %v, and %d wrong answers", uri, s.compiler.Chance.Seeded, got, most, wrong)
 			}
 		}
 	}
@@ -53,15 +54,15 @@ func TestAllocations_OfPresetAnswers(t *testing.T) {
 		"/late":    `{"error":"Injected timeout","code":"injected_timeout","message":"the latency of GET /late declares that some requests fail like this"}`,
 		"/full":    `{"error":"Capacity exceeded","code":"capacity_exceeded","message":"all places are taken: this endpoint serves 1 request at once, and lets 0 wait"}`,
 	} {
-		var ctx exchange
-		ctx.request.SetRequestURI(uri)
-		ctx.request.Header.SetMethod("GET")
+		var ctx serve.Exchange
+		ctx.Request.SetRequestURI(uri)
+		ctx.Request.Header.SetMethod("GET")
 		var got string
 		allocations := testing.AllocsPerRun(200, func() {
-			ctx.response.Reset()
-			_ = s.handle(&ctx)
-			if string(ctx.response.Body()) != got {
-				got = string(ctx.response.Body())
+			ctx.Response.Reset()
+			_ = s.calls.Handle(&ctx)
+			if string(ctx.Response.Body()) != got {
+				got = string(ctx.Response.Body())
 			}
 		})
 		if strings.TrimSpace(got) != want || allocations > 0 {

@@ -17,7 +17,8 @@ import (
 	"mockserver/config"
 	"mockserver/fetcher"
 	"mockserver/internal/harness/volume"
-	"mockserver/listener/reply"
+	"mockserver/listener/protocol/reply"
+	"mockserver/listener/serve"
 )
 
 // visit is a client in a bubble that sends one request.
@@ -124,9 +125,9 @@ func TestCapacity_ServesInOrder(t *testing.T) {
 
 // occupy takes the free places of an endpoint, and returns how many there were.
 func occupy(s *Server, i int) (free int) {
-	var c call
+	var c serve.Call
 	for {
-		if _, ok := s.snapshot.Load().answers[i].rules.Capacity().Enter(nil, time.Now(), &c.reply, &c.trace); !ok {
+		if _, ok := s.calls.Snapshot.Load().Answers[i].Rules.Capacity().Enter(nil, time.Now(), &c.Reply, &c.Trace); !ok {
 			return free
 		}
 		free++
@@ -151,7 +152,7 @@ func TestCapacity_IsHeldByASlowBody(t *testing.T) {
 // A request that panics while it holds a place frees the place.
 func TestCapacity_OutlastsAPanic(t *testing.T) {
 	s := configured(t, `- endpoint: {path: /, capacity: {concurrent: 1}, response: {body: ok}}`)
-	s.snapshot.Load().answers[0].source = &fetcher.Source{} // it has no loader: using it panics
+	s.calls.Snapshot.Load().Answers[0].Source = &fetcher.Source{} // it has no loader: using it panics
 	for range 3 {
 		if got := strings.Join(answersOf(t, s, 1, "/"), ""); !strings.Contains(got, reply.InternalError.Code) {
 			t.Errorf("got %s, want %s", got, reply.InternalError.Code)

@@ -14,7 +14,7 @@ import (
 func seeded(tb testing.TB, seed *uint64, configuration string) *Server {
 	tb.Helper()
 	s := newServer(Options{Seed: seed})
-	tb.Cleanup(func() { s.compiler.loader.Close(context.Background()) })
+	tb.Cleanup(func() { s.compiler.Loader.Close(context.Background()) })
 	if err := s.Apply(config.Parse("mock.yml", []byte(configuration))); err != nil {
 		tb.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestSeed_FixedAnswersStayFixed(t *testing.T) {
 	seed := uint64(1)
 	s := seeded(t, &seed, "- endpoint: {path: /a, response: {body: ok}}\n- endpoint: {path: /b, response: {body: '{{random}}'}}\n- endpoint: {path: /c, latency: {min-ms: 1}, response: {body: ok}}\n")
 	for path, want := range map[string]bool{"/a": true, "/b": false, "/c": false} {
-		if got := s.fixed([]byte(path)) != nil; got != want {
+		if got := s.calls.Fixed([]byte(path)) != nil; got != want {
 			t.Errorf("%s: fixed is %t, want %t", path, got, want)
 		}
 	}

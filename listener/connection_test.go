@@ -63,7 +63,7 @@ func (c *conversation) serve(s *Server, conn *wire.Connection) error {
 	}
 	buffers.Add(1)
 	defer buffers.Add(-1)
-	return s.serveHTTP(conn)
+	return s.calls.ServeHTTP(conn)
 }
 
 // talk has a server serve one connection in a bubble.
@@ -71,8 +71,8 @@ func talk(t *testing.T, s *Server) *conversation {
 	t.Helper()
 	client, inner := net.Pipe()
 	l := stopping()
-	l.Single = func() bool { return s.snapshot.Load().single }
-	l.Plain = s.answerPlain(s.fixed)
+	l.Single = func() bool { return s.calls.Snapshot.Load().Single }
+	l.Plain = s.calls.AnswerPlain(s.calls.Fixed)
 	conn := l.Adopt(inner)
 	c := &conversation{Conn: client, from: l, served: make(chan error, 1)}
 	go func() { c.served <- conn.Serve(func(conn *wire.Connection) error { return c.serve(s, conn) }) }()

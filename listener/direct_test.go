@@ -14,6 +14,7 @@ import (
 	"mockserver/internal/histogram"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/protocol/wire"
+	"mockserver/listener/serve"
 )
 
 // directable declares answers that are made without fasthttp, in addition to those in fuzzed.
@@ -51,14 +52,14 @@ func filling(length int) string {
 // handled counts the requests that fasthttp handles.
 func handled(s *Server) *int {
 	n := new(int)
-	intercept(s, func(*exchange) { *n++ })
+	intercept(s, func(*serve.Exchange) { *n++ })
 	return n
 }
 
 // intercept calls seen with each request that fasthttp reads, before it is handled.
-func intercept(s *Server, seen func(*exchange)) {
-	handle := s.handler
-	s.handler = func(x *exchange) error {
+func intercept(s *Server, seen func(*serve.Exchange)) {
+	handle := s.calls.Handler
+	s.calls.Handler = func(x *serve.Exchange) error {
 		seen(x)
 		return handle(x)
 	}
@@ -66,7 +67,7 @@ func intercept(s *Server, seen func(*exchange)) {
 
 // serveOne serves a connection until it is closed.
 func serveOne(s *Server, conn net.Conn) error {
-	return conn.(*wire.Connection).Serve(s.serveHTTP)
+	return conn.(*wire.Connection).Serve(s.calls.ServeHTTP)
 }
 
 // Answers made without fasthttp have the same bytes as answers made with it.
@@ -101,7 +102,7 @@ func TestDirect_AnswersAsFasthttpDoes(t *testing.T) {
 	} {
 		want, _ := answers(s, sent+sent, len(sent), nil)
 		*byFasthttp = 0
-		got, _ := answers(s, sent+sent, len(sent), s.fixed)
+		got, _ := answers(s, sent+sent, len(sent), s.calls.Fixed)
 		if got != want || c.body != "" && !strings.HasSuffix(got, c.body) {
 			t.Errorf("%.200q: got\n%.2000q, fasthttp answers\n%.2000q", sent, got, want)
 		}
@@ -119,7 +120,7 @@ func TestDirect_LooksForItsClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := wire.New(list, s.log)
-	l.Plain = s.answerPlain(s.fixed)
+	l.Plain = s.calls.AnswerPlain(s.calls.Fixed)
 	defer l.Close()
 	byFasthttp := handled(s)
 	ended := make(chan struct{}, 2)
@@ -171,7 +172,7 @@ func TestDirect_IsRecordedAlike(t *testing.T) {
 		byFasthttp := handled(s)
 		l := wire.New(nil, s.log)
 		if direct {
-			l.Plain = s.answerPlain(s.fixed)
+			l.Plain = s.calls.AnswerPlain(s.calls.Fixed)
 		}
 		client := &scripted{}
 		for _, sent := range requests {
@@ -194,7 +195,7 @@ func TestDirect_IsRecordedAlike(t *testing.T) {
 			}
 			journals[i] = append(journals[i], &same)
 		}
-		all := s.recorder.Counts()
+		all := s.calls.Recorder.Counts()
 		if all.InFlight != 0 {
 			t.Errorf("%d are in progress", all.InFlight)
 		}
@@ -238,7 +239,7 @@ func FuzzDirect(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, sent string, piece uint16) {
 		want, _ := answers(s, sent, int(piece)+1, nil)
-		if got, _ := answers(s, sent, int(piece)+1, s.fixed); got != want {
+		if got, _ := answers(s, sent, int(piece)+1, s.calls.Fixed); got != want {
 			t.Errorf("got\n%q\nwant\n%q", got, want)
 		}
 	})

@@ -39,7 +39,7 @@ func BenchmarkDirect(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			l := wire.New(nil, slog.New(slog.DiscardHandler))
-			l.Plain = s.answerPlain(s.fixed)
+			l.Plain = s.calls.AnswerPlain(s.calls.Fixed)
 			conn := l.Adopt(&repeated{request: []byte(request), n: b.N})
 			room := make([]byte, wire.MaxHeader)
 			b.ReportAllocs()

@@ -13,6 +13,7 @@ import (
 	"mockserver/config"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/protocol/wire"
+	"mockserver/listener/serve"
 )
 
 // fixable declares fixed answers, and paths that resemble theirs.
@@ -41,11 +42,11 @@ var dateForm = regexp.MustCompile(`\r\nDate: [A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{
 
 // answers sends the bytes of a connection to a server in pieces. It returns the answers without
 // their dates, and how often lookup found a fixed answer.
-func answers(s *Server, sent string, piece int, lookup func([]byte) *fixed) (raw string, quick int) {
+func answers(s *Server, sent string, piece int, lookup func([]byte) *serve.Fixed) (raw string, quick int) {
 	client := &scripted{sent: []byte(sent), piece: piece}
 	l := wire.New(nil, slog.New(slog.DiscardHandler))
 	if lookup != nil {
-		l.Plain = s.answerPlain(func(path []byte) *fixed {
+		l.Plain = s.calls.AnswerPlain(func(path []byte) *serve.Fixed {
 			f := lookup(path)
 			if f != nil {
 				quick++
@@ -81,7 +82,7 @@ func TestFixed_AnswersAsFasthttpDoes(t *testing.T) {
 	} {
 		sent := plain(target) + plain(target)
 		want, _ := answers(s, sent, len(sent)/2, nil)
-		got, quick := answers(s, sent, len(sent)/2, s.fixed)
+		got, quick := answers(s, sent, len(sent)/2, s.calls.Fixed)
 		if got != want {
 			t.Errorf("%s: got\n%q, fasthttp answers\n%q", target, got, want)
 		}
@@ -122,14 +123,14 @@ func TestFixed_LeavesWhatIsNotPlain(t *testing.T) {
 	} {
 		sent := odd + plain("/made")
 		want, _ := answers(s, sent, len(odd), nil)
-		got, quick := answers(s, sent, len(odd), s.fixed)
+		got, quick := answers(s, sent, len(odd), s.calls.Fixed)
 		if quick > 0 || got != want {
 			t.Errorf("%q: %d requests were answered without fasthttp, which answers\n%q\ngot\n%q", odd, quick, want, got)
 		}
 	}
 	// Requests that arrive together are also left to fasthttp, so that their answers are sent
 	// together.
-	if _, quick := answers(s, plain("/json")+plain("/json"), 1<<16, s.fixed); quick > 0 {
+	if _, quick := answers(s, plain("/json")+plain("/json"), 1<<16, s.calls.Fixed); quick > 0 {
 		t.Error("pipelined requests were answered one by one")
 	}
 }
@@ -144,13 +145,13 @@ func TestFixed_NotWhereMoreCounts(t *testing.T) {
 		"a made header":   `[{endpoint: {path: /a, response: {headers: {X-A: "{{path}}"}}}}]`,
 		"another method":  `[{endpoint: {method: PUT, path: /a, response: {body: a}}}]`,
 		"an external one": `[{endpoint: {path: /a, response: {external-body: {provider: json, path: "{{query-params.p}}.json"}}}}]`,
-		"a large one":     `[{endpoint: {path: /a, response: {body: "` + strings.Repeat("x", maxFixed) + `"}}}]`,
+		"a large one":     `[{endpoint: {path: /a, response: {body: "` + strings.Repeat("x", serve.MaxFixed) + `"}}}]`,
 		"an encoded path": `[{endpoint: {path: "/%61", response: {body: a}}}, {endpoint: {path: "/a%2fb", response: {body: a}}}]`,
 	} {
 		s := configured(t, configuration)
 		for _, path := range []string{"/a", "/%61", "/a%2fb", "/a/b"} {
-			if f := s.fixed([]byte(path)); f != nil && !(name == "an encoded path" && path == "/a") {
-				t.Errorf("%s: %s is answered with %q", name, path, f.body)
+			if f := s.calls.Fixed([]byte(path)); f != nil && !(name == "an encoded path" && path == "/a") {
+				t.Errorf("%s: %s is answered with %q", name, path, f.Body)
 			}
 		}
 	}
@@ -158,17 +159,17 @@ func TestFixed_NotWhereMoreCounts(t *testing.T) {
 
 func TestFixed_FollowsTheServer(t *testing.T) {
 	s := configured(t, `[{endpoint: {path: /a, response: {body: old}}}]`)
-	if f := s.fixed([]byte("/a")); f == nil || string(f.body) != "old" {
+	if f := s.calls.Fixed([]byte("/a")); f == nil || string(f.Body) != "old" {
 		t.Fatalf("got %v", f)
 	}
 	if err := s.Apply(config.Parse("m.yml", []byte(`[{endpoint: {path: /a, response: {body: new}}}]`))); err != nil {
 		t.Fatal(err)
 	}
-	if f := s.fixed([]byte("/a")); f == nil || string(f.body) != "new" {
+	if f := s.calls.Fixed([]byte("/a")); f == nil || string(f.Body) != "new" {
 		t.Errorf("after a reload: got %v", f)
 	}
-	s.stopping.Store(true)
-	if f := s.fixed([]byte("/a")); f != nil {
+	s.calls.Stopping.Store(true)
+	if f := s.calls.Fixed([]byte("/a")); f != nil {
 		t.Error("a fixed answer, which lacks Connection: close, is used while the server stops")
 	}
 }
@@ -179,7 +180,7 @@ func TestFixed_IsDated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := &scripted{}
 		l := wire.New(nil, slog.New(slog.DiscardHandler))
-		l.Plain = s.answerPlain(s.fixed)
+		l.Plain = s.calls.AnswerPlain(s.calls.Fixed)
 		conn := l.Adopt(client)
 		defer conn.Close()
 		for range 3 {
@@ -205,7 +206,7 @@ func TestFixed_WhatTheJournalHasIsAnsweredAlike(t *testing.T) {
 	for i, quick := range []bool{false, true} {
 		s := recordingAs(t, fixable, record.JournalOptions{Sample: 1, Slowest: -1})
 		handled := 0
-		intercept(s, func(*exchange) { handled++ })
+		intercept(s, func(*serve.Exchange) { handled++ })
 		client := &scripted{}
 		requests := []string{
 			plain("/json"), plain("/json/?a=b%20c&token=x"), plain("/empty"), plain("/none"), plain("/typed"), plain("/text"),
@@ -214,7 +215,7 @@ func TestFixed_WhatTheJournalHasIsAnsweredAlike(t *testing.T) {
 		}
 		l := wire.New(nil, s.log)
 		if quick {
-			l.Plain = s.answerPlain(s.fixed)
+			l.Plain = s.calls.AnswerPlain(s.calls.Fixed)
 		}
 		for _, sent := range requests {
 			client.sent, client.piece = []byte(sent), len(sent)
@@ -249,7 +250,7 @@ func TestFixed_WhatTheJournalHasIsAnsweredAlike(t *testing.T) {
 func TestFixed_WhatWasAnsweredIsInTheJournal(t *testing.T) {
 	s := recordingServer(t, fixable, 1)
 	l := wire.New(nil, s.log)
-	l.Plain = s.answerPlain(s.fixed)
+	l.Plain = s.calls.AnswerPlain(s.calls.Fixed)
 	client := &scripted{sent: []byte(plain("/json")), piece: 1 << 10}
 	var seen []*record.Exchange
 	conn := l.Adopt(&pointed{Conn: client, n: 2, happened: func() { seen = s.Journal() }}) // when the request has been read and its answer written
@@ -261,12 +262,12 @@ func TestFixed_WhatWasAnsweredIsInTheJournal(t *testing.T) {
 
 // The server does not keep a second copy of the bytes that a fixed answer was built from.
 func TestFixed_KeepsNoBodyTwice(t *testing.T) {
-	s := configured(t, `[{endpoint: {path: /a, response: {body: "`+strings.Repeat("x", maxFixed/2)+`"}}}]`)
-	f := s.fixed([]byte("/a"))
-	if f == nil || cap(f.head) > 512 {
-		t.Fatalf("the head takes %d bytes", cap(f.head))
+	s := configured(t, `[{endpoint: {path: /a, response: {body: "`+strings.Repeat("x", serve.MaxFixed/2)+`"}}}]`)
+	f := s.calls.Fixed([]byte("/a"))
+	if f == nil || cap(f.Head) > 512 {
+		t.Fatalf("the head takes %d bytes", cap(f.Head))
 	}
-	if static := s.snapshot.Load().answers[0].static; &f.body[0] != &static[0] {
+	if static := s.calls.Snapshot.Load().Answers[0].Static; &f.Body[0] != &static[0] {
 		t.Error("the body is kept twice")
 	}
 }
@@ -299,13 +300,13 @@ func TestFixed_OfOperations(t *testing.T) {
 		{get("/json?__code=404", "Accept: application/xml"), true, `{"a":1}`},
 	} {
 		want, _ := answers(s, c.sent, len(c.sent), nil)
-		got, _ := answers(s, c.sent, len(c.sent), s.fixed)
+		got, _ := answers(s, c.sent, len(c.sent), s.calls.Fixed)
 		if got != want || !strings.HasSuffix(got, "\r\n\r\n"+c.body) {
 			t.Errorf("%q: got %q, fasthttp answers %q", c.sent, got, want)
 		}
-		marked, _ := answers(s, c.sent, len(c.sent), func(path []byte) *fixed {
-			f := *s.fixed(path)
-			f.body = []byte("without fasthttp")
+		marked, _ := answers(s, c.sent, len(c.sent), func(path []byte) *serve.Fixed {
+			f := *s.calls.Fixed(path)
+			f.Body = []byte("without fasthttp")
 			return &f
 		})
 		if quick := strings.HasSuffix(marked, "without fasthttp"); quick != c.quick {
@@ -338,7 +339,7 @@ func FuzzFixed(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, sent string, piece uint16) {
 		want, _ := answers(s, sent, int(piece)+1, nil)
-		if got, quick := answers(s, sent, int(piece)+1, s.fixed); got != want {
+		if got, quick := answers(s, sent, int(piece)+1, s.calls.Fixed); got != want {
 			t.Errorf("%d were answered without fasthttp, got\n%q\nwant\n%q", quick, got, want)
 		}
 	})

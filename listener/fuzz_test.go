@@ -20,6 +20,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/listener/protocol/wire"
+	"mockserver/listener/serve"
 )
 
 // fuzzed is a configuration that uses values from a request in every kind of place.
@@ -63,7 +64,7 @@ func fuzzedServer(f *testing.F) *Server {
 		}
 	}
 	s := newServer(Options{MaxBody: maxFuzzed, Logger: slog.New(slog.NewTextHandler(errorsOf{f}, &slog.HandlerOptions{Level: slog.LevelError}))})
-	f.Cleanup(func() { s.compiler.loader.Close(context.Background()) })
+	f.Cleanup(func() { s.compiler.Loader.Close(context.Background()) })
 	if err := s.Apply(config.Parse(filepath.Join(dir, "mock.yml"), []byte(fuzzed))); err != nil {
 		f.Fatal(err)
 	}
@@ -93,8 +94,8 @@ var fuzzedStatuses = []int{200, 201, 204, 400, 404, 405, 413, 417, 431, 501}
 func FuzzRequests(f *testing.F) {
 	s := fuzzedServer(f)
 	var served []request
-	intercept(s, func(x *exchange) {
-		served = append(served, request{string(x.request.Header.Method()), string(x.request.Header.RequestURI()), string(x.request.Body())})
+	intercept(s, func(x *serve.Exchange) {
+		served = append(served, request{string(x.Request.Header.Method()), string(x.Request.Header.RequestURI()), string(x.Request.Body())})
 	})
 	f.Fuzz(func(t *testing.T, sent []byte, piece uint16) {
 		served = nil

@@ -12,7 +12,8 @@ import (
 	"mockserver/config"
 	"mockserver/fetcher"
 	"mockserver/listener/observe/record"
-	"mockserver/listener/reply"
+	"mockserver/listener/protocol/reply"
+	"mockserver/listener/serve"
 )
 
 // A panic affects only its own stream, which gets a 500, whether or not the answer may take long.
@@ -26,13 +27,13 @@ func TestHTTP2_APanicIsOneAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	broken := *s.snapshot.Load()
-	broken.answers = slices.Clone(broken.answers)
+	broken := *s.calls.Snapshot.Load().Snapshot
+	broken.Answers = slices.Clone(broken.Answers)
 	for i := range 2 {
-		broken.answers[i].template = broken.answers[2].template // endpoint 2 has no template
-		broken.answers[i].source = &fetcher.Source{}            // it has no loader: asking it for a body panics
+		broken.Answers[i].Template = broken.Answers[2].Template // endpoint 2 has no template
+		broken.Answers[i].Source = &fetcher.Source{}            // it has no loader: asking it for a body panics
 	}
-	s.snapshot.Store(&broken)
+	s.calls.Snapshot.Store(&serve.World{Snapshot: &broken})
 	transport := &http.Transport{Protocols: new(http.Protocols)}
 	transport.Protocols.SetUnencryptedHTTP2(true)
 	for _, path := range []string{"/brief", "/late", "/fine", "/brief"} {

@@ -37,7 +37,7 @@ func TestLet_OnEveryWay(t *testing.T) {
 		way  func(sent string) string
 	}{
 		{"by fasthttp", func(sent string) string { got, _ := answers(s, sent, len(sent), nil); return got }},
-		{"directly", func(sent string) string { got, _ := answers(s, sent, len(sent), s.fixed); return got }},
+		{"directly", func(sent string) string { got, _ := answers(s, sent, len(sent), s.calls.Fixed); return got }},
 	} {
 		t.Run(lookup.name, func(t *testing.T) {
 			got := lookup.way(send("GET", "/made", ""))

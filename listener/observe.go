@@ -9,6 +9,7 @@ import (
 	"mockserver/config"
 	"mockserver/dispatcher"
 	"mockserver/listener/observe/record"
+	"mockserver/listener/observe/recording"
 	"mockserver/listener/serve/traffic"
 )
 
@@ -17,14 +18,14 @@ import (
 // counters are 0.
 func (s *Server) Counts() record.Counts {
 	c := record.Counts{Time: time.Now()}
-	if s.recorder != nil {
-		c = s.recorder.Counts()
+	if s.calls.Recorder != nil {
+		c = s.calls.Recorder.Counts()
 	}
-	c.SharedLocally, c.Replicas = s.compiler.shared.Local(), s.compiler.shared.Replicas()
+	c.SharedLocally, c.Replicas = s.compiler.Shared.Local(), s.compiler.Shared.Replicas()
 	c.WebSockets, c.Connections, c.AcceptFailures = s.WebSockets(), s.listener.Count(), s.listener.Failures()
 	c.HandshakeTime = s.listener.HandshakeTime()
-	c.RecordingDropped = s.compiler.recordings.Dropped()
-	c.Sets = s.compiler.data.Figures()
+	c.RecordingDropped = s.compiler.Recordings.Dropped()
+	c.Sets = s.compiler.Data.Figures()
 	if s.certs != nil {
 		for _, h := range s.certs.Counts() {
 			c.Handshakes = append(c.Handshakes, record.HandshakeCount(h))
@@ -36,46 +37,46 @@ func (s *Server) Counts() record.Counts {
 // Journal returns the stored requests, the newest first. The list is a copy, but the requests must
 // not be modified.
 func (s *Server) Journal() []*record.Exchange {
-	if s.recorder == nil {
+	if s.calls.Recorder == nil {
 		return nil
 	}
-	return s.recorder.Journal().All()
+	return s.calls.Recorder.Journal().All()
 }
 
 // ResetJournal deletes the stored requests, including the unmatched ones. The counters are not
 // reset.
 func (s *Server) ResetJournal() {
-	if s.recorder != nil {
-		s.recorder.Journal().Reset()
-		s.recorder.Misses().Reset()
+	if s.calls.Recorder != nil {
+		s.calls.Recorder.Journal().Reset()
+		s.calls.Recorder.Misses().Reset()
 	}
 }
 
 // JournalStats returns how many requests the journal has been given, and how many it no longer has.
 func (s *Server) JournalStats() record.JournalStats {
-	if s.recorder == nil {
+	if s.calls.Recorder == nil {
 		return record.JournalStats{}
 	}
-	return s.recorder.Journal().Stats()
+	return s.calls.Recorder.Journal().Stats()
 }
 
 // Unmatched returns the distinct requests that no endpoint matched, by method, host and path, the
 // latest first. At most a thousand are stored.
 func (s *Server) Unmatched() []record.Miss {
-	if s.recorder == nil {
+	if s.calls.Recorder == nil {
 		return nil
 	}
-	return s.recorder.Misses().All()
+	return s.calls.Recorder.Misses().All()
 }
 
 // LatencyErrors returns how closely latency was met, for each endpoint that has a latency and has
 // answered, in the order of the specification. For an endpoint that a reload does not change,
 // counting continues.
 func (s *Server) LatencyErrors() []traffic.LatencyError {
-	sn := s.snapshot.Load()
+	sn := s.calls.Snapshot.Load()
 	var all []traffic.LatencyError
-	for i := range sn.answers {
-		if late, ok := sn.answers[i].rules.LatencyError(&sn.spec.Endpoints[i]); ok {
+	for i := range sn.Answers {
+		if late, ok := sn.Answers[i].Rules.LatencyError(&sn.Spec.Endpoints[i]); ok {
 			all = append(all, late)
 		}
 	}
@@ -84,7 +85,7 @@ func (s *Server) LatencyErrors() []traffic.LatencyError {
 
 // Spec returns the specification that is served. It must not be modified: make another one and
 // Apply it.
-func (s *Server) Spec() *config.Spec { return s.snapshot.Load().spec }
+func (s *Server) Spec() *config.Spec { return s.calls.Snapshot.Load().Spec }
 
 // Endpoints returns the endpoints and WebSockets that are served, in the order of Spec.
 func (s *Server) Endpoints() []record.Served { return record.Endpoints(s.Spec()) }
@@ -92,21 +93,21 @@ func (s *Server) Endpoints() []record.Served { return record.Endpoints(s.Spec())
 // PendingWebhooks returns up to most of the webhooks that are waiting or being sent, in the order
 // in which they are due, and how many there are in total.
 func (s *Server) PendingWebhooks(most int) (list []dispatcher.Pending, all int) {
-	return s.webhooks.List(most)
+	return s.calls.Webhooks.List(most)
 }
 
 // FireWebhook sends a pending webhook immediately. The error is dispatcher.ErrUnknown or
 // dispatcher.ErrClosed.
-func (s *Server) FireWebhook(id string) error { return s.webhooks.Fire(id) }
+func (s *Server) FireWebhook(id string) error { return s.calls.Webhooks.Fire(id) }
 
 // CancelWebhook cancels a pending webhook. The error is dispatcher.ErrUnknown,
 // dispatcher.ErrInFlight or dispatcher.ErrClosed.
-func (s *Server) CancelWebhook(id string) error { return s.webhooks.Cancel(id) }
+func (s *Server) CancelWebhook(id string) error { return s.calls.Webhooks.Cancel(id) }
 
 // Verify counts the requests in the journal for which a condition is true: see
 // record.Journal.Verify. Without Options.Record it returns record.ErrNotRecorded.
 func (s *Server) Verify(condition string) (record.Verified, error) {
-	return s.recorder.Journal().Verify(condition, s.opts.Env, s.opts.MaxResponse)
+	return s.calls.Recorder.Journal().Verify(condition, s.opts.Env, s.opts.MaxResponse)
 }
 
 // URL returns the base URL of the server, without a slash at the end: "http://127.0.0.1:8000", or
@@ -130,3 +131,6 @@ func (s *Server) URL() string {
 	}
 	return scheme + net.JoinHostPort(host, strconv.Itoa(tcp.Port))
 }
+
+// Recordings returns the recordings of upstreams.
+func (s *Server) Recordings() *recording.Set { return s.compiler.Recordings }

@@ -14,6 +14,7 @@ import (
 	"mockserver/config/item"
 	"mockserver/config/openapi"
 	"mockserver/config/syntax"
+	"mockserver/listener/serve"
 )
 
 // answering returns an endpoint for an operation, as if it had been read from a document.
@@ -62,7 +63,7 @@ func pets() []item.Endpoint {
 func described(tb testing.TB, configuration string, endpoints ...item.Endpoint) *Server {
 	tb.Helper()
 	s := newServer(Options{})
-	tb.Cleanup(func() { s.compiler.loader.Close(context.Background()) })
+	tb.Cleanup(func() { s.compiler.Loader.Close(context.Background()) })
 	if err := s.Apply(config.Join(&config.Spec{Endpoints: endpoints}, config.Parse("mock.yml", []byte(configuration)))); err != nil {
 		tb.Fatal(err)
 	}
@@ -71,18 +72,18 @@ func described(tb testing.TB, configuration string, endpoints ...item.Endpoint) 
 
 // answerTo serves one request, given as "GET /path" with headers "Name: value".
 func answerTo(s *Server, line string, headers ...string) *fasthttp.Response {
-	var ctx exchange
+	var ctx serve.Exchange
 	method, target, _ := strings.Cut(line, " ")
-	ctx.request.Header.SetMethod(method)
-	ctx.request.SetRequestURI(target)
-	ctx.request.Header.SetHost("mock.test")
+	ctx.Request.Header.SetMethod(method)
+	ctx.Request.SetRequestURI(target)
+	ctx.Request.Header.SetHost("mock.test")
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
-		ctx.request.Header.Add(name, value)
+		ctx.Request.Header.Add(name, value)
 	}
-	ctx.response.Header.SetNoDefaultContentType(true) // as the server sets it
-	_ = s.handle(asReceived(&ctx))
-	return &ctx.response
+	ctx.Response.Header.SetNoDefaultContentType(true) // as the server sets it
+	_ = s.calls.Handle(asReceived(&ctx))
+	return &ctx.Response
 }
 
 func TestOperation_Choice(t *testing.T) {
@@ -172,7 +173,7 @@ func TestOperation_Choice(t *testing.T) {
 func TestOperation_Dynamic(t *testing.T) {
 	bodies := func(seed *uint64) string {
 		s := newServer(Options{Seed: seed})
-		defer s.compiler.loader.Close(context.Background())
+		defer s.compiler.Loader.Close(context.Background())
 		if err := s.Apply(&config.Spec{Endpoints: pets()}); err != nil {
 			t.Fatal(err)
 		}
@@ -233,11 +234,11 @@ func TestOperation_Webhooks(t *testing.T) {
 	e := pets()[2]
 	e.Webhooks = []item.Webhook{{Method: "POST", URL: syntax.Text{Value: "http://127.0.0.1:9/a"}}}
 	s := described(t, "[]", e)
-	o := s.snapshot.Load().answers[0].operation
-	if got := len(o.answer(0).hooks); got != 1 {
+	o := s.calls.Snapshot.Load().Answers[0].Operation
+	if got := len(o.Answer(0).Hooks); got != 1 {
 		t.Errorf("a 200 is followed by %d webhooks, want 1", got)
 	}
-	if got := len(o.answer(1).hooks); got != 0 {
+	if got := len(o.Answer(1).Hooks); got != 0 {
 		t.Errorf("a 404 is followed by %d webhooks, want none", got)
 	}
 }
@@ -287,7 +288,7 @@ func TestOperation_OnOneConnection(t *testing.T) {
 			want.WriteString(c.want + " ")
 		}
 		for _, piece := range []int{1, len(all[0].sent), 1 << 16} {
-			raw, _ := answers(s, sent.String(), piece, s.fixed)
+			raw, _ := answers(s, sent.String(), piece, s.calls.Fixed)
 			var got strings.Builder
 			for _, part := range strings.Split(raw, "HTTP/1.1 ")[1:] {
 				_, body, _ := strings.Cut(part, "\r\n\r\n")

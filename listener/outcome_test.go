@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/listener/serve"
 	"mockserver/matcher"
 )
 
@@ -16,16 +17,16 @@ import (
 // status if there is no body.
 func answersOf(t *testing.T, s *Server, n int, uri string) []string {
 	t.Helper()
-	var ctx exchange
-	ctx.request.Header.SetMethod("GET")
-	ctx.request.Header.SetHost("mock.test")
-	ctx.request.SetRequestURI(uri)
+	var ctx serve.Exchange
+	ctx.Request.Header.SetMethod("GET")
+	ctx.Request.Header.SetHost("mock.test")
+	ctx.Request.SetRequestURI(uri)
 	got := make([]string, n)
 	for i := range got {
-		ctx.response.Reset()
-		_ = s.handle(&ctx)
-		if got[i] = string(ctx.response.Body()); got[i] == "" {
-			got[i] = fmt.Sprint(ctx.response.StatusCode())
+		ctx.Response.Reset()
+		_ = s.calls.Handle(&ctx)
+		if got[i] = string(ctx.Response.Body()); got[i] == "" {
+			got[i] = fmt.Sprint(ctx.Response.StatusCode())
 		}
 	}
 	return got
@@ -150,11 +151,11 @@ func TestOutcomes_HaveWhatTheEndpointHas(t *testing.T) {
       - {body: y, latency: {min-ms: 7, max-ms: 7}, webhooks: []}
       - {body: z, webhook: {url: "http://127.0.0.1:9/z", method: POST, sleep-time: 3600}}
 `)
-	a := &s.snapshot.Load().answers[0]
+	a := &s.calls.Snapshot.Load().Answers[0]
 	fails := map[int]bool{} // by index of the outcome
 	var request matcher.Request
 	for range 100 {
-		if drawn := a.rules.Draw(&request); drawn.Instead != nil {
+		if drawn := a.Rules.Draw(&request); drawn.Instead != nil {
 			fails[drawn.Outcome] = true
 		}
 	}
@@ -163,7 +164,7 @@ func TestOutcomes_HaveWhatTheEndpointHas(t *testing.T) {
 		hooks []string
 	}{{true, []string{"GET /a"}}, {false, nil}, {true, []string{"GET /a responses[2]"}}} {
 		var hooks []string
-		for _, h := range a.outcomes[i].hooks {
+		for _, h := range a.Outcomes[i].Hooks {
 			hooks = append(hooks, h.Webhook().Name)
 		}
 		if fails[i] != want.fails || strings.Join(hooks, ",") != strings.Join(want.hooks, ",") {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mockserver/listener/protocol/wire"
+	"mockserver/listener/serve"
 )
 
 // A connection that waits is parked, and served again whenever bytes arrive, in whatever pieces.
@@ -201,7 +202,7 @@ func TestPark_TheEndWaitsForItsAnswer(t *testing.T) {
 		c := talk(t, s)
 		defer c.Close()
 		requests := 0
-		intercept(s, func(*exchange) {
+		intercept(s, func(*serve.Exchange) {
 			if requests++; requests == 2 {
 				c.from.Hurry()
 			}

@@ -13,18 +13,19 @@ import (
 	"mockserver/config"
 	"mockserver/config/policy"
 	"mockserver/listener/protocol/wire"
+	"mockserver/listener/serve"
 	"mockserver/listener/serve/traffic"
 )
 
 // asking returns a request to a path from an address, with headers given as "Name: value".
-func asking(path, from string, headers ...string) *exchange {
+func asking(path, from string, headers ...string) *serve.Exchange {
 	client := &located{address: net.TCPAddrFromAddrPort(netip.MustParseAddrPort(from))}
-	x := &exchange{conn: wire.New(nil, nil).Adopt(client)}
-	x.request.SetRequestURI(path)
-	x.request.Header.SetHost("mock.test")
+	x := &serve.Exchange{Conn: wire.New(nil, nil).Adopt(client)}
+	x.Request.SetRequestURI(path)
+	x.Request.Header.SetHost("mock.test")
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
-		x.request.Header.Add(name, value)
+		x.Request.Header.Add(name, value)
 	}
 	return asReceived(x)
 }
@@ -38,9 +39,9 @@ type located struct {
 func (l *located) RemoteAddr() net.Addr { return l.address }
 
 // serveAt serves a request, and returns the status of the answer.
-func serveAt(s *Server, ctx *exchange) (status int) {
-	_ = s.handle(ctx)
-	return ctx.response.StatusCode()
+func serveAt(s *Server, ctx *serve.Exchange) (status int) {
+	_ = s.calls.Handle(ctx)
+	return ctx.Response.StatusCode()
 }
 
 func limited(by string) string {
@@ -50,7 +51,7 @@ func limited(by string) string {
 // Requests with the same key count as one client; requests with different keys do not.
 func TestLimiter_Keys(t *testing.T) {
 	const a, b = "192.0.2.1:1000", "192.0.2.2:1000"
-	type request = *exchange
+	type request = *serve.Exchange
 	for _, c := range []struct {
 		name, by   string
 		forwarded  bool
@@ -88,7 +89,7 @@ func TestLimiter_Keys(t *testing.T) {
 		if want := map[bool]int{true: 429, false: 200}[c.same]; first != 200 || second != want {
 			t.Errorf("%s: got %d and %d, want 200 and %d", c.name, first, second, want)
 		}
-		s.compiler.loader.Close(context.Background())
+		s.compiler.Loader.Close(context.Background())
 	}
 }
 
@@ -102,8 +103,8 @@ func TestLimiter_Headers(t *testing.T) {
 - endpoint: {path: /failing, response: {body: ok}, rate-limit: {max-requests: 3}, latency: {failure-rate: 1}}
 - endpoint: {path: /free, response: {body: ok}}
 `)
-	for i := range s.snapshot.Load().answers {
-		if r := s.snapshot.Load().answers[i].rules; r != nil && r.Capacity() != nil {
+	for i := range s.calls.Snapshot.Load().Answers {
+		if r := s.calls.Snapshot.Load().Answers[i].Rules; r != nil && r.Capacity() != nil {
 			occupy(s, i)
 		}
 	}
@@ -119,7 +120,7 @@ func TestLimiter_Headers(t *testing.T) {
 		before := time.Now().Unix()
 		status := serveAt(s, ctx)
 		got := map[string][]string{}
-		for name, value := range ctx.response.Header.All() {
+		for name, value := range ctx.Response.Header.All() {
 			got[strings.ToLower(string(name))] = append(got[strings.ToLower(string(name))], string(value))
 		}
 		limit, remaining := strings.Join(got["x-ratelimit-limit"], "|"), strings.Join(got["x-ratelimit-remaining"], "|")
@@ -134,14 +135,14 @@ func TestLimiter_Headers(t *testing.T) {
 		}
 		if c.status == 429 {
 			wait, err := strconv.Atoi(strings.Join(got["retry-after"], "|"))
-			if err != nil || wait < 1 || wait > 60 || !strings.Contains(string(ctx.response.Body()), `"error":"Rate limit exceeded","code":"rate_limited"`) {
-				t.Errorf("got Retry-After %v, %s", got["retry-after"], ctx.response.Body())
+			if err != nil || wait < 1 || wait > 60 || !strings.Contains(string(ctx.Response.Body()), `"error":"Rate limit exceeded","code":"rate_limited"`) {
+				t.Errorf("got Retry-After %v, %s", got["retry-after"], ctx.Response.Body())
 			}
 		}
 	}
 	ctx := asking("/own", "192.0.2.1:1")
 	serveAt(s, ctx)
-	if got := ctx.response.Header.String(); strings.Count(strings.ToLower(got), "x-ratelimit-reset") != 1 || !strings.Contains(got, "X-RateLimit-Remaining: 1\r\n") {
+	if got := ctx.Response.Header.String(); strings.Count(strings.ToLower(got), "x-ratelimit-reset") != 1 || !strings.Contains(got, "X-RateLimit-Remaining: 1\r\n") {
 		t.Errorf("got %s", got)
 	}
 }
@@ -155,7 +156,7 @@ func TestLimiter_WhatCounts(t *testing.T) {
 		status int
 	}{{"OPTIONS", 200}, {"POST", 405}, {"HEAD", 200}, {"OPTIONS", 200}, {"GET", 200}, {"GET", 429}, {"HEAD", 429}, {"OPTIONS", 200}} {
 		ctx := asking("/x", "192.0.2.1:1")
-		ctx.request.Header.SetMethod(c.method)
+		ctx.Request.Header.SetMethod(c.method)
 		if got := serveAt(s, ctx); got != c.status {
 			t.Errorf("request %d, %s: got %d, want %d", i, c.method, got, c.status)
 		}
@@ -197,9 +198,9 @@ func TestLimiter_Reload(t *testing.T) {
 	}
 	// Two endpoints with the same declaration have separate limits, before and after the reload.
 	s := configured(t, was)
-	s.compiler.carried.Begin()
+	s.compiler.Carried.Begin()
 	spec := config.Parse("m.yml", []byte(was))
-	o := traffic.Options{Carried: &s.compiler.carried, Log: s.log}
+	o := traffic.Options{Carried: &s.compiler.Carried, Log: s.log}
 	if a, b := traffic.NewLimiter(&spec.Endpoints[0], nil, o), traffic.NewLimiter(&spec.Endpoints[0], nil, o); a == b {
 		t.Error("two endpoints share a limit")
 	}
@@ -220,20 +221,20 @@ func TestAllocations_OfRateLimits(t *testing.T) {
 				t.Fatal(err)
 			}
 			ctx := asking("/x/1?q=a%20b", "192.0.2.1:1", c.headers...)
-			l := s.snapshot.Load().answers[0].rules
-			r := receive(ctx)
-			defer r.release()
+			l := s.calls.Snapshot.Load().Answers[0].Rules
+			r := serve.Receive(ctx)
+			defer r.Release()
 			admitted := false
 			got := testing.AllocsPerRun(1000, func() {
 				var st traffic.LimitResult
-				st, admitted = l.Admit(&r.Request, &r.reply)
-				r.reply.Begin()
-				st.Write(&r.reply)
+				st, admitted = l.Admit(&r.Request, &r.Reply)
+				r.Reply.Begin()
+				st.Write(&r.Reply)
 			})
 			if !admitted || got > 0 {
 				t.Errorf("%s by %s: admitted %v, with %v allocations, want none", algorithm, c.by, admitted, got)
 			}
-			s.compiler.loader.Close(context.Background())
+			s.compiler.Loader.Close(context.Background())
 		}
 	}
 }

@@ -12,7 +12,9 @@ import (
 
 	"mockserver/config"
 	"mockserver/fetcher"
+	"mockserver/listener/compile"
 	"mockserver/listener/observe/record"
+	"mockserver/listener/serve"
 )
 
 // recordingServer configures a server that records, and keeps one in sample requests in its
@@ -26,7 +28,7 @@ func recordingServer(tb testing.TB, configuration string, sample int) *Server {
 func recordingAs(tb testing.TB, configuration string, journal record.JournalOptions) *Server {
 	tb.Helper()
 	s := newServer(Options{Record: &record.Options{Journal: journal}})
-	tb.Cleanup(func() { s.compiler.loader.Close(context.Background()) })
+	tb.Cleanup(func() { s.compiler.Loader.Close(context.Background()) })
 	if err := s.Apply(config.Parse("mock.yml", []byte(configuration))); err != nil {
 		tb.Fatal(err)
 	}
@@ -36,16 +38,16 @@ func recordingAs(tb testing.TB, configuration string, journal record.JournalOpti
 // A request that panics counts as a request to its endpoint, answered with 500.
 func TestRecord_Panics(t *testing.T) {
 	s := recordingServer(t, "- endpoint: {path: /a, response: {external-body: {provider: json, path: \"/nowhere/{{query-params.q}}\"}}}\n- endpoint: {path: /b, response: {}}", 0)
-	s.snapshot.Load().answers[0].source = &fetcher.Source{} // it has no loader: asking it for a body panics
+	s.calls.Snapshot.Load().Answers[0].Source = &fetcher.Source{} // it has no loader: asking it for a body panics
 	for _, path := range []string{"/a?q=1", "/b"} {
-		var ctx exchange
-		ctx.request.SetRequestURI(path)
-		_ = s.handle(&ctx)
+		var ctx serve.Exchange
+		ctx.Request.SetRequestURI(path)
+		_ = s.calls.Handle(&ctx)
 	}
-	s.snapshot.Store(&snapshot{}) // there is no table, so the endpoint is not known
-	var ctx exchange
-	_ = s.handle(&ctx)
-	counts := s.recorder.Counts()
+	s.calls.Snapshot.Store(&serve.World{Snapshot: &compile.Snapshot{}}) // there is no table, so the endpoint is not known
+	var ctx serve.Exchange
+	_ = s.calls.Handle(&ctx)
+	counts := s.calls.Recorder.Counts()
 	a, b, unmatched := counts.Endpoints[0], counts.Endpoints[1], counts.Unmatched
 	if a.Statuses[500] != 1 || a.Requests != 1 || b.Statuses[200] != 1 || unmatched.Statuses[500] != 1 {
 		t.Errorf("got %v, %v, %v", a.Statuses, b.Statuses, unmatched.Statuses)
@@ -63,16 +65,16 @@ func TestRecord_Panics(t *testing.T) {
 func TestCounts_InjectedIsWhatIsDeclared(t *testing.T) {
 	seed := uint64(1)
 	s := newServer(Options{Record: &record.Options{}, Seed: &seed})
-	defer s.compiler.loader.Close(context.Background())
+	defer s.compiler.Loader.Close(context.Background())
 	if err := s.Apply(config.Parse("m.yml", []byte("- endpoint: {path: /a, response: {}, latency: {p50: 20ms, p90: 45ms, p99: 120ms, max: 1s}}"))); err != nil {
 		t.Fatal(err)
 	}
 	for range 40_000 { // without a connection, no request actually waits
-		var ctx exchange
-		ctx.request.SetRequestURI("/a")
-		_ = s.handle(&ctx)
+		var ctx serve.Exchange
+		ctx.Request.SetRequestURI("/a")
+		_ = s.calls.Handle(&ctx)
 	}
-	c := s.recorder.Counts().Endpoints[0]
+	c := s.calls.Recorder.Counts().Endpoints[0]
 	for q, want := range map[float64]time.Duration{0.5: 20 * time.Millisecond, 0.9: 45 * time.Millisecond} {
 		if got := c.Injected.Quantile(q); math.Abs(float64(got-want)) > 0.02*float64(want) {
 			t.Errorf("quantile %v is %v, want %v", q, got, want)
@@ -87,9 +89,9 @@ func TestCounts_InjectedIsWhatIsDeclared(t *testing.T) {
 func TestMisses_AreBounded(t *testing.T) {
 	s := recordingServer(t, "- endpoint: {path: /users/:id, response: {}}", 0)
 	ask := func(path string) {
-		var ctx exchange
-		ctx.request.SetRequestURI(path)
-		_ = s.handle(&ctx)
+		var ctx serve.Exchange
+		ctx.Request.SetRequestURI(path)
+		_ = s.calls.Handle(&ctx)
 	}
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -104,8 +106,8 @@ func TestMisses_AreBounded(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	all := s.Unmatched()
-	if len(all) != 1000 || s.recorder.Counts().Distinct != 5*1000+1 || s.recorder.Counts().Unmatched.Requests != 5*1000+51 {
-		t.Errorf("%d requests are kept, of %d different ones", len(all), s.recorder.Counts().Distinct)
+	if len(all) != 1000 || s.calls.Recorder.Counts().Distinct != 5*1000+1 || s.calls.Recorder.Counts().Unmatched.Requests != 5*1000+51 {
+		t.Errorf("%d requests are kept, of %d different ones", len(all), s.calls.Recorder.Counts().Distinct)
 	}
 	if took := int64(after.HeapAlloc) - int64(before.HeapAlloc); took > 4<<20+16<<20 {
 		t.Errorf("the requests take %d bytes", took)

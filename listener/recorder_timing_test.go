@@ -23,7 +23,7 @@ func BenchmarkRecord(b *testing.B) {
 		} {
 			b.Run(way.name+"/"+c.name, func(b *testing.B) {
 				conns := wire.New(nil, c.s.log)
-				conns.Plain = c.s.answerPlain(c.s.fixed)
+				conns.Plain = c.s.calls.AnswerPlain(c.s.calls.Fixed)
 				client := &repeating{request: way.request, left: b.N, body: way.body}
 				b.ReportAllocs()
 				_ = serveOne(c.s, conns.Adopt(client)) // the answers are counted

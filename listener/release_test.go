@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"mockserver/listener/serve"
 	"net"
 	"strings"
 	"testing"
@@ -20,27 +21,27 @@ func (unwritable) Write([]byte) (int, error) { panic("a defect") }
 func TestServeConnection_APanicReleasesWebhooks(t *testing.T) {
 	var log logged
 	s := configured(t, "- endpoint: {path: /a, response: {body: x}, webhook: {method: POST, url: 'http://127.0.0.1:1/', sleep-time: 3600}}")
-	s.log = slog.New(slog.NewTextHandler(&log, nil))
+	s.calls.Log = slog.New(slog.NewTextHandler(&log, nil))
 	if err := s.openWebhooks(); err != nil {
 		t.Fatal(err)
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	defer s.webhooks.Close(ended)
+	defer s.calls.Webhooks.Close(ended)
 	client, inner := net.Pipe()
 	defer client.Close()
 	l := stopping()
 	released := 0
 	conn := l.Adopt(unwritable{inner})
-	f := &following{}
-	f.start = func(written time.Time) {
-		if released += len(f.deliveries); written.IsZero() {
+	f := &serve.Following{}
+	f.Start = func(written time.Time) {
+		if released += len(f.Deliveries); written.IsZero() {
 			t.Error("the answer was never written")
 		}
 	}
 	*conn.Kept() = f
 	go func() { _, _ = io.WriteString(client, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n") }() // an error shows when the answer is read
-	s.serveConnection(conn)
+	s.calls.ServeConnection(conn)
 	if released != 1 || !strings.Contains(log.buf.String(), "panic while serving a connection") {
 		t.Errorf("%d answers were released; the log says\n%s", released, &log.buf)
 	}

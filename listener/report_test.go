@@ -18,6 +18,8 @@ import (
 
 	"mockserver/config"
 	"mockserver/fetcher"
+	"mockserver/listener/compile"
+	"mockserver/listener/serve"
 )
 
 // host is a Sentry host that keeps the events that it receives.
@@ -111,10 +113,10 @@ func ask(t *testing.T, url string, want int) {
 func TestReport_PanicHasItsStack(t *testing.T) {
 	h := &host{}
 	s, stop := reporting(t, h, `[{endpoint: {path: "/users/:id", response: {body: ok}}}]`, Options{Version: "1.2.3"})
-	broken := *s.snapshot.Load()
-	broken.answers = slices.Clone(broken.answers)
-	broken.answers[0].source = &fetcher.Source{} // it has no loader: asking it for a body panics
-	s.snapshot.Store(&broken)
+	broken := *s.calls.Snapshot.Load().Snapshot
+	broken.Answers = slices.Clone(broken.Answers)
+	broken.Answers[0].Source = &fetcher.Source{} // it has no loader: asking it for a body panics
+	s.calls.Snapshot.Store(&serve.World{Snapshot: &broken})
 	for range 3 {
 		ask(t, s.URL()+"/users/hunter2secret?q=hunter2secret", 500)
 	}
@@ -135,7 +137,7 @@ func TestReport_PanicHasItsStack(t *testing.T) {
 		t.Errorf("the innermost frame is %+v", inner)
 	}
 	served := slices.ContainsFunc(frames, func(f sentry.Frame) bool {
-		return f.Module == "mockserver/listener" && strings.HasPrefix(f.Function, "(*Server).serve")
+		return f.Module == "mockserver/listener/serve" && strings.HasPrefix(f.Function, "(*Server).serve")
 	})
 	for _, f := range frames {
 		if ours := strings.HasPrefix(f.Module, "mockserver"); f.InApp != ours || f.AbsPath != "" || f.Module == "runtime" {
@@ -189,7 +191,7 @@ func TestReport_TextOfAPanicStaysInTheLog(t *testing.T) {
 func TestReport_PanicOfMatching(t *testing.T) {
 	h := &host{}
 	s, stop := reporting(t, h, "[]", Options{})
-	s.snapshot.Store(&snapshot{}) // no table: the first stage panics
+	s.calls.Snapshot.Store(&serve.World{Snapshot: &compile.Snapshot{}}) // no table: the first stage panics
 	ask(t, s.URL()+"/", 500)
 	stop()
 	if len(h.events) != 1 || h.events[0].Tags["code"] != "internal" {
@@ -207,7 +209,7 @@ func TestReport_NothingWithoutADSN(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.reports != nil || logged.Len() > 0 {
+		if s.calls.Reports != nil || logged.Len() > 0 {
 			t.Errorf("%q: errors are reported, or the log says that they are: %s", dsn, &logged)
 		}
 		if err := s.Shutdown(context.Background()); err != nil {

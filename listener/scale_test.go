@@ -74,7 +74,7 @@ func TestScale_NothingIsWrittenByTwo(t *testing.T) {
 					t.Errorf("in the same cache line: %s", strings.Join(common, ", ")) // locks, which are set and reset, do not show above
 				}
 				if recorded != nil {
-					begin := func(shard uint32) func() { return func() { s.recorder.Enter(shard) } }
+					begin := func(shard uint32) func() { return func() { s.calls.Recorder.Enter(shard) } }
 					if common := reach(s, nil).writtenByBoth(begin(1), begin(2)); len(common) > 0 {
 						t.Errorf("requests in progress: both write %s", strings.Join(common, ", "))
 					}
@@ -93,7 +93,7 @@ func TestScale_NothingIsWrittenByTwo(t *testing.T) {
 func (s *Server) crowd(t *testing.T, name string, ask func()) {
 	t.Helper()
 	i := slices.IndexFunc(scaled, func(c struct{ name, request, body string }) bool { return c.name == name })
-	counters := s.snapshot.Load().answers[i].counters
+	counters := s.calls.Snapshot.Load().Answers[i].Counters
 	for deadline := time.Now().Add(time.Minute); counters.At(1) == counters.At(2); ask() {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s: two connections are counted in one place", name)

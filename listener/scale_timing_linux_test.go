@@ -55,7 +55,7 @@ const requestsAtOnce = 40_000
 // costOf returns the CPU time of a request, in nanoseconds.
 func (s *Server) costOf(b *testing.B, connections int, request, body string) float64 {
 	conns := wire.New(nil, s.log)
-	conns.Plain = s.answerPlain(s.fixed)
+	conns.Plain = s.calls.AnswerPlain(s.calls.Fixed)
 	begun := cpuTime(b)
 	var all sync.WaitGroup
 	for range connections {

@@ -21,7 +21,7 @@ import (
 func configured(tb testing.TB, configuration string) *Server {
 	tb.Helper()
 	s := newServer(Options{})
-	tb.Cleanup(func() { s.compiler.loader.Close(context.Background()) })
+	tb.Cleanup(func() { s.compiler.Loader.Close(context.Background()) })
 	if err := s.Apply(config.Parse("mock.yml", []byte(configuration))); err != nil {
 		tb.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func BenchmarkServe_Operation(b *testing.B) {
 	for _, path := range []string{"/declared/7", "/generated/7", "/declared", "/generated"} {
 		b.Run(path[1:], func(b *testing.B) {
 			conns := wire.New(nil, s.log)
-			conns.Plain = s.answerPlain(s.fixed)
+			conns.Plain = s.calls.AnswerPlain(s.calls.Fixed)
 			client := &repeating{request: "GET " + path + " HTTP/1.1\r\nHost: mock.test\r\nAccept: */*\r\n\r\n", left: b.N, body: body}
 			_ = serveOne(s, conns.Adopt(client)) // the answers are counted
 			if client.answered != b.N {
@@ -120,7 +120,7 @@ func compare(b *testing.B, configuration, method, uri, body, want string) {
 	request := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: mock.test\r\nContent-Length: %d\r\n\r\n%s", method, uri, len(body), body)
 	ours := func(l net.Listener) error {
 		conns := wire.New(l, s.log)
-		conns.Plain = s.answerPlain(s.fixed)
+		conns.Plain = s.calls.AnswerPlain(s.calls.Fixed)
 		for {
 			conn, err := conns.Accept()
 			if err != nil {

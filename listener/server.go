@@ -1,5 +1,5 @@
-// Package listener is the network edge and the path of a request: it compiles a
-// specification into a snapshot and serves it.
+// Package listener starts and stops a server, and applies specifications to it: package compile makes
+// one into a snapshot, and package serve answers requests from it.
 //
 // A Server is used as a library like this:
 //
@@ -16,6 +16,7 @@
 package listener
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,22 +26,19 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	"mockserver/config"
 	"mockserver/config/syntax"
-	"mockserver/dispatcher"
 	"mockserver/internal/loglimit"
+	"mockserver/listener/compile"
 	"mockserver/listener/observe/probe"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/observe/sentry"
 	"mockserver/listener/protocol/certs"
-	"mockserver/listener/protocol/h2"
-	"mockserver/listener/protocol/websocket"
 	"mockserver/listener/protocol/wire"
-	"mockserver/listener/serve/webhook"
+	"mockserver/listener/serve"
 	"mockserver/matcher"
 )
 
@@ -150,9 +148,7 @@ func (o *Options) check() error {
 
 // Limits that no option changes.
 const (
-	defaultMaxBody     = 16 << 20
-	unmatchedPerSecond = 10
-
+	defaultMaxBody = 16 << 20
 	// lastWord is how long closed connections may take to report that their requests were answered:
 	// on a busy machine this takes some time.
 	lastWord = 500 * time.Millisecond
@@ -162,43 +158,25 @@ const (
 type Server struct {
 	opts      Options
 	log       *slog.Logger
-	compiler  *compiler
-	snapshot  atomic.Pointer[snapshot]
+	compiler  *compile.Compiler
+	calls     *serve.Server
 	applying  sync.Mutex      // held during Apply and Alter; guards warnings and documents
 	warnings  syntax.Problems // the warnings of the current specification
 	documents []string        // log lines about the documents that are served, see logDocuments
 	applied   applied
 
-	handler   func(*exchange) error // handle, unless a test replaces it
-	http2     h2.Server
 	listener  *wire.Connections
 	probe     *probe.Probe   // nil before the server listens
-	serving   sync.WaitGroup // the connections
+	connected sync.WaitGroup // the connections
 	closeData sync.Once
-	stopping  atomic.Bool   // Shutdown was called: a failure to accept is then expected
 	drained   chan struct{} // closed once nothing is accepted and no connection is served
 	ending    sync.Once
 	done      chan struct{} // closed by the first call of end
 	failure   error         // the error that ended serving; valid once done is closed
 
-	dialogues websocket.Dialogues
-
 	certs            *certs.Store // nil without TLS
 	unfollow         func()       // stops keeping the certificates up to date
 	handshakeLimiter *loglimit.Limiter
-
-	webhooks       *dispatcher.Queue
-	storing        webhook.Storing
-	unsendable     atomic.Int64      // webhooks that could not be rendered or have an invalid URL
-	webhookLimiter *loglimit.Limiter // limits log lines about failed webhooks
-	refusedLimiter *loglimit.Limiter // limits log lines about refused webhooks
-	brokenLimiter  *loglimit.Limiter // limits log lines about upstreams that broke off
-
-	recorder *record.Recorder // nil counts nothing
-
-	unmatchedLimiter *loglimit.Limiter
-	serverErrors     *loglimit.OncePerMinute
-	reports          *sentry.Reporter // nil reports nothing; set before the first connection
 }
 
 // ErrStopped is returned by Apply and Alter after Shutdown was called.
@@ -228,17 +206,17 @@ func Start(spec *config.Spec, opts Options) (*Server, error) {
 			err = s.loadState()
 		}
 		if err != nil {
-			s.compiler.data.Close() // it may send webhooks
-			s.storing.Close()
+			s.compiler.Data.Close() // it may send webhooks
+			s.calls.Storing.Close()
 			err = errors.Join(err, s.listener.Close(), s.closeWebhooks(ended()))
 		}
 	}
 	if err != nil {
-		s.compiler.loader.Close(context.Background())
-		s.compiler.close()
+		s.compiler.Loader.Close(context.Background())
+		s.compiler.Close()
 		return nil, err
 	}
-	s.reports = sentry.Open(opts.SentryDSN, opts.Version, s.log)
+	s.calls.Reports = sentry.Open(opts.SentryDSN, opts.Version, s.log)
 	s.followCertificates()
 	go s.accept()
 	return s, nil
@@ -251,24 +229,15 @@ func (s *Server) accept() {
 	for {
 		conn, err := s.listener.Accept()
 		if err != nil {
-			if !s.stopping.Load() {
+			if !s.calls.Stopping.Load() {
 				s.end(fmt.Errorf("accept connections: %w", err))
 			}
 			break
 		}
-		s.serving.Go(func() { s.serveConnection(conn.(*wire.Connection)) })
+		s.connected.Go(func() { s.calls.ServeConnection(conn.(*wire.Connection)) })
 	}
-	s.serving.Wait()
+	s.connected.Wait()
 	close(s.drained)
-}
-
-// serveConnection serves one connection to its end. It recovers from panics: a panic outside its
-// requests, while they are read or refused, ends the connection and affects no other.
-func (s *Server) serveConnection(conn *wire.Connection) {
-	defer s.survive(conn)
-	if err := conn.Serve(s.serveHTTP); err != nil {
-		s.log.Debug("connection", "remote", conn.RemoteAddr().String(), "detail", err.Error())
-	}
 }
 
 // end stores the failure and closes s.done. Only its first call has an effect.
@@ -280,40 +249,45 @@ func (s *Server) end(failure error) {
 }
 
 func newServer(opts Options) *Server {
-	if opts.Host == "" {
-		opts.Host = "127.0.0.1"
-	}
-	if opts.MaxBody == 0 {
-		opts.MaxBody = defaultMaxBody
-	}
-	if opts.MaxResponse == 0 {
-		opts.MaxResponse = matcher.DefaultMaxText
-	}
-	c := newCompiler(opts)
+	opts.complete()
 	s := &Server{
-		opts:         opts,
-		log:          c.log,
-		compiler:     c,
-		drained:      make(chan struct{}),
-		done:         make(chan struct{}),
-		unfollow:     func() {},
-		serverErrors: loglimit.NewOncePerMinute(),
+		opts:     opts,
+		log:      opts.Logger,
+		compiler: compile.New(opts.compile()),
+		drained:  make(chan struct{}),
+		done:     make(chan struct{}),
+		unfollow: func() {},
+		calls: serve.New(serve.Options{
+			Log: opts.Logger, MaxBody: opts.MaxBody, MaxResponse: opts.MaxResponse, UnmatchedStatus: opts.UnmatchedStatus,
+			NoCORS: opts.NoCORS, AccessLog: opts.AccessLog, ServerTiming: opts.ServerTiming, Stored: opts.WebhookStore != "",
+		}),
 	}
-	c.send = s.notifyMoved
-	s.webhookLimiter = loglimit.New(webhookLines, loglimit.TellSuppressed(s.log, "webhook failed"))
-	s.refusedLimiter = loglimit.New(1, loglimit.TellSuppressed(s.log, "webhook refused"))
-	s.brokenLimiter = loglimit.New(1, loglimit.TellSuppressed(s.log, "upstream broke off"))
-	s.unmatchedLimiter = loglimit.New(unmatchedPerSecond, loglimit.TellSuppressed(s.log, "unmatched request"))
+	s.compiler.Send = s.calls.NotifyMoved
 	s.handshakeLimiter = loglimit.New(handshakeLines, loglimit.TellSuppressed(s.log, "TLS handshake failed"))
 	if opts.Record != nil {
-		s.recorder = record.New(*opts.Record)
+		s.calls.Recorder = record.New(*opts.Record)
 	}
-	s.dialogues.MaxText, s.dialogues.Stopped = opts.MaxResponse, s.socketStopped
-	if opts.AccessLog {
-		s.dialogues.Log = s.log
-	}
-	s.handler = s.handle
 	return s
+}
+
+// complete sets the options that have defaults.
+func (o *Options) complete() {
+	o.Host = cmp.Or(o.Host, "127.0.0.1")
+	o.MaxBody = cmp.Or(o.MaxBody, defaultMaxBody)
+	o.MaxResponse = cmp.Or(o.MaxResponse, matcher.DefaultMaxText)
+	o.StateMemory = cmp.Or(o.StateMemory, defaultStateMemory)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+}
+
+// compile returns the options for the compiler.
+func (o *Options) compile() compile.Options {
+	return compile.Options{
+		Log: o.Logger, Env: o.Env, Seed: o.Seed, MaxBody: o.MaxBody, MaxMessage: o.MaxMessage, MaxResponse: o.MaxResponse,
+		StateMemory: o.StateMemory, SharedState: o.SharedState != "", TrustForwarded: o.TrustForwarded,
+		NoWebhooks: o.NoWebhooks, NoLatency: o.NoLatency, NoFaults: o.NoFaults, Dynamic: o.Dynamic,
+	}
 }
 
 func (s *Server) listen() error {
@@ -341,10 +315,13 @@ func (s *Server) listen() error {
 	s.secure(s.listener)
 	s.listener.StartAlarm()
 	s.listener.MaxAge = s.opts.MaxConnectionAge
-	s.startHTTP2()
-	s.listener.Single = func() bool { return s.snapshot.Load().single }
+	s.calls.StartHTTP2(s.opts.MaxConnectionAge, s.listener.AlarmAt)
+	if !s.opts.NoHTTP2 {
+		s.listener.HTTP2 = s.calls.ServeHTTP2
+	}
+	s.listener.Single = func() bool { return s.calls.Snapshot.Load().Single }
 	if !s.opts.AccessLog && !s.opts.ServerTiming {
-		s.listener.Plain = s.answerPlain(s.fixed)
+		s.listener.Plain = s.calls.AnswerPlain(s.calls.Fixed)
 	}
 	return nil
 }
@@ -361,19 +338,19 @@ func (s *Server) Apply(spec *config.Spec) error {
 
 // apply is like Apply, for a caller that holds s.applying. Warnings in told are not logged again.
 func (s *Server) apply(spec *config.Spec, told syntax.Problems) error {
-	if s.stopping.Load() {
+	if s.calls.Stopping.Load() {
 		return ErrStopped
 	}
-	sn, problems := s.compiler.compile(spec)
+	sn, problems := s.compiler.Compile(spec)
 	err := problems.Err()
 	if err == nil {
-		err = s.compiler.recordings.Follow(spec.Upstreams)
+		err = s.compiler.Recordings.Follow(spec.Upstreams)
 	}
 	s.applied.note(err)
 	if err != nil {
 		return err
 	}
-	s.compiler.commit()
+	s.compiler.Commit()
 	s.warnings = problems.Warnings()
 	known := make(map[syntax.Problem]bool, len(told))
 	for _, warning := range told {
@@ -381,15 +358,15 @@ func (s *Server) apply(spec *config.Spec, told syntax.Problems) error {
 	}
 	s.logDocuments(spec, known)
 	s.logWarnings(slices.DeleteFunc(slices.Clone(s.warnings), func(warning syntax.Problem) bool { return known[warning] }))
-	if s.recorder != nil {
-		sn.count(s.recorder.Adopt(sn.spec))
+	if s.calls.Recorder != nil {
+		sn.Count(s.calls.Recorder.Adopt(sn.Spec))
 	}
-	s.snapshot.Store(sn)
+	s.calls.Snapshot.Store(serve.Prepare(sn))
 	return nil
 }
 
 // WebSockets returns the number of open WebSocket connections.
-func (s *Server) WebSockets() int { return s.dialogues.Open() }
+func (s *Server) WebSockets() int { return s.calls.Dialogues.Open() }
 
 // Addr returns the address on which the server listens.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
@@ -404,47 +381,35 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 // It may be called again, and from several goroutines: each call returns when the server has
 // stopped, or when its own ctx ends, which cuts off the requests for all of them.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.stopping.Store(true)
+	s.calls.Stopping.Store(true)
 	s.unfollow()
 	s.probe.Stop()
 	closing := s.listener.End(s.opts.LastCall)
-	s.http2.Drain()
+	s.calls.HTTP2.Drain()
 	s.listener.Hurry()
 	var closed []*wire.Connection
 	select {
 	case <-s.drained:
 	case <-ctx.Done():
-		s.http2.Cut()
+		s.calls.HTTP2.Cut()
 		closed = s.listener.CloseAll()
 	}
 	s.listener.StopAlarm()
-	s.compiler.loader.Close(ctx)
+	s.compiler.Loader.Close(ctx)
 	cut := s.unanswered(closed)
-	s.compiler.close()
-	s.storing.Close()
+	s.compiler.Close()
+	s.calls.Storing.Close()
 	closing = errors.Join(closing, s.closeWebhooks(ctx))
-	s.reports.Close(ctx)
+	s.calls.Reports.Close(ctx)
 	s.closeData.Do(func() { closing = errors.Join(closing, s.saveState()) })
-	s.flushLimiters()
+	s.calls.Flush()
+	s.handshakeLimiter.Flush()
+	s.listener.Flush()
 	s.end(nil)
 	if cut > 0 {
 		closing = errors.Join(closing, fmt.Errorf("%d %s cut off: %w", cut, requestsWere(cut), ctx.Err()))
 	}
 	return closing
-}
-
-// flushLimiters logs how many log lines were suppressed since the last time.
-func (s *Server) flushLimiters() {
-	for _, p := range []*loglimit.Limiter{s.unmatchedLimiter, s.webhookLimiter, s.refusedLimiter, s.handshakeLimiter, s.brokenLimiter} {
-		p.Flush()
-	}
-	s.listener.Flush()
-	answers := s.snapshot.Load().answers
-	for i := range answers {
-		if r := answers[i].rules; r != nil {
-			r.Flush()
-		}
-	}
 }
 
 // Close stops the server immediately: it is Shutdown without waiting for the requests in flight.
@@ -462,7 +427,7 @@ func (s *Server) unanswered(closed []*wire.Connection) int {
 	case <-s.drained:
 	case <-timer.C:
 	}
-	n := s.http2.Unanswered()
+	n := s.calls.HTTP2.Unanswered()
 	for _, conn := range closed {
 		if conn.IsUnanswered() {
 			n++
@@ -491,4 +456,18 @@ func (s *Server) Err() error {
 	default:
 		return nil
 	}
+}
+
+// Check compiles a specification without serving it and returns all its problems, including
+// warnings and problems with the DSN in the options.
+func Check(spec *config.Spec, opts Options) syntax.Problems {
+	opts.complete()
+	c := compile.New(opts.compile())
+	defer c.Close()
+	defer c.Loader.Close(context.Background())
+	_, problems := c.Compile(spec)
+	if _, err := sentry.ParseDSN(opts.SentryDSN); err != nil {
+		problems = append(problems, syntax.Problem{What: err.Error(), Warning: true})
+	}
+	return problems
 }

@@ -18,17 +18,9 @@ func (s *Server) openShared() error {
 	}
 	at, err := shared.Parse(s.opts.SharedState)
 	if err == nil {
-		s.compiler.shared, err = shared.Open(at, s.log)
+		s.compiler.Shared, err = shared.Open(at, s.log)
 	}
 	return err
-}
-
-// sharedNumbers returns a function that returns the next number of a counter that replicas share.
-func (c *compiler) sharedNumbers(name string, strict bool) func() int64 {
-	if c.waits = true; c.shared == nil { // it is only checked
-		return nil
-	}
-	return c.shared.Numbers(name, strict).Number
 }
 
 // loadState applies the changes to rows that are in the file Options.State.
@@ -39,7 +31,7 @@ func (s *Server) loadState() error {
 	if err := data.Writable(s.opts.State); err != nil {
 		return fmt.Errorf("the state could not be written at the end: %w", err)
 	}
-	changes, leftOut, err := s.compiler.data.Load(s.opts.State)
+	changes, leftOut, err := s.compiler.Data.Load(s.opts.State)
 	if err != nil {
 		return fmt.Errorf("read the state: %s: %w", s.opts.State, err)
 	}
@@ -52,11 +44,11 @@ func (s *Server) loadState() error {
 
 // saveState closes the sets of rows, and writes their changes to the file Options.State.
 func (s *Server) saveState() error {
-	s.compiler.data.Close()
+	s.compiler.Data.Close()
 	if s.opts.State == "" {
 		return nil
 	}
-	changes, err := s.compiler.data.Save(s.opts.State)
+	changes, err := s.compiler.Data.Save(s.opts.State)
 	if err != nil {
 		err = fmt.Errorf("write the state: %w", err)
 		s.log.Error("state not written", "file", s.opts.State, "error", errors.Unwrap(err).Error())

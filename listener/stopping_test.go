@@ -15,6 +15,7 @@ import (
 
 	"mockserver/listener/observe/sentry"
 	"mockserver/listener/protocol/wire"
+	"mockserver/listener/serve"
 )
 
 // stopping returns a listener for tests that adopt their connections themselves.
@@ -71,9 +72,9 @@ func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
 	const requests = 4
 	answered := 0
 	var point *pointed
-	s.handler = func(x *exchange) (err error) {
+	s.calls.Handler = func(x *serve.Exchange) (err error) {
 		answered++
-		point.pass(func() { err = s.handle(x) })
+		point.pass(func() { err = s.calls.Handle(x) })
 		return err
 	}
 	most := 0
@@ -82,12 +83,12 @@ func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
 			if n == requests+3 && !before {
 				continue // nothing more is read
 			}
-			s.stopping.Store(false)
+			s.calls.Stopping.Store(false)
 			answered = 0
 			client, inner := net.Pipe()
 			l := stopping()
 			point = &pointed{inner, n, before, func() {
-				s.stopping.Store(true)
+				s.calls.Stopping.Store(true)
 				end(t, l, time.Second)
 			}}
 			conn := l.Adopt(point)
@@ -121,7 +122,7 @@ func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
 func TestUnanswered_WaitsForWhatAccepts(t *testing.T) {
 	for _, takes := range []time.Duration{0, lastWord / 2, lastWord * 2} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &Server{drained: make(chan struct{})}
+			s := &Server{drained: make(chan struct{}), calls: new(serve.Server)}
 			time.AfterFunc(takes, func() { close(s.drained) })
 			begun := time.Now()
 			if n := s.unanswered(nil); n != 0 {
@@ -144,8 +145,8 @@ func TestAccept_APanicOfAConnectionHarmsNoOther(t *testing.T) {
 	var log logged
 	h := &host{}
 	s := configured(t, timed)
-	s.log = slog.New(slog.NewTextHandler(&log, nil))
-	s.reports = sentry.Open(h.listening(t), "", s.log)
+	s.calls.Log = slog.New(slog.NewTextHandler(&log, nil))
+	s.calls.Reports = sentry.Open(h.listening(t), "", s.log)
 	_, bad := net.Pipe()
 	_, worse := net.Pipe()
 	client, good := net.Pipe()
@@ -171,7 +172,7 @@ func TestAccept_APanicOfAConnectionHarmsNoOther(t *testing.T) {
 	if open := s.listener.Count(); open > 0 {
 		t.Errorf("%d connections are still registered", open)
 	}
-	s.reports.Close(context.Background())
+	s.calls.Reports.Close(context.Background())
 	text := log.buf.String()
 	if strings.Count(text, "panic while serving a connection") != 1 || !strings.Contains(text, "hunter2") || !strings.Contains(text, "defective.Read") {
 		t.Errorf("the log does not have exactly one line with the text and the stack:\n%s", text)

@@ -34,7 +34,7 @@ func FuzzFrames(f *testing.F) {
 		served := make(chan struct{})
 		go func() {
 			defer close(served)
-			_ = conn.Serve(s.serveHTTP) // the client sees the result
+			_ = conn.Serve(s.calls.ServeHTTP) // the client sees the result
 			_ = conn.CloseNow()
 		}()
 		_ = client.SetDeadline(time.Now().Add(10 * time.Second)) // an error shows when reading

@@ -98,7 +98,7 @@ func TestUnanswered_CountsHeadsThatHaveBegun(t *testing.T) {
 			conn := l.Adopt(socket{inner})
 			s.drained = make(chan struct{})
 			go func() {
-				s.serveConnection(conn)
+				s.calls.ServeConnection(conn)
 				close(s.drained)
 			}()
 			go func() { _, _ = io.Copy(io.Discard, client) }() // until it is closed
@@ -158,7 +158,7 @@ func TestMalformed_BoundsTheMessagesOfOthers(t *testing.T) {
 		if _, err := conn.Input().Peek(1); err != nil { // a client that has sent nothing gets no message
 			t.Fatal(err)
 		}
-		if _, got := s.failureOf(conn, errors.New(message)); got != want {
+		if _, got := s.calls.FailureOf(conn, errors.New(message)); got != want {
 			t.Errorf("got %s, want %q", got, want)
 		}
 	}

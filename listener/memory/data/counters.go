@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 
 	"mockserver/listener/observe/record"
-	"mockserver/listener/reply"
+	"mockserver/listener/protocol/reply"
 )
 
 // operation is a kind of access to a set.

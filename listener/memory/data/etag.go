@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"mockserver/listener/memory/state"
-	"mockserver/listener/reply"
+	"mockserver/listener/protocol/reply"
 	"mockserver/matcher"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"mockserver/listener/memory/state"
-	"mockserver/listener/reply"
+	"mockserver/listener/protocol/reply"
 )
 
 // Failed is a reason why nothing was changed.

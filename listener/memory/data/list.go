@@ -12,7 +12,7 @@ import (
 	"mockserver/internal/wording"
 	"mockserver/listener/memory/data/edit"
 	"mockserver/listener/memory/state"
-	"mockserver/listener/reply"
+	"mockserver/listener/protocol/reply"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"mockserver/internal/secret"
-	"mockserver/listener/reply"
+	"mockserver/listener/protocol/reply"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )

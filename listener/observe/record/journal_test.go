@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"mockserver/internal/harness/volume"
-	"mockserver/listener/reply"
+	"mockserver/listener/protocol/reply"
 	"mockserver/matcher"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"mockserver/config"
-	"mockserver/listener/reply"
+	"mockserver/listener/protocol/reply"
 	"mockserver/matcher"
 )
 

@@ -5,7 +5,7 @@ import (
 	"net"
 	"time"
 
-	"mockserver/listener/reply"
+	"mockserver/listener/protocol/reply"
 	"mockserver/matcher"
 )
 

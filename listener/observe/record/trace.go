@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mockserver/config/policy"
-	"mockserver/listener/reply"
+	"mockserver/listener/protocol/reply"
 	"mockserver/matcher"
 )
 

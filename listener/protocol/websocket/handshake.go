@@ -10,7 +10,7 @@ import (
 
 	"mockserver/internal/ascii"
 	"mockserver/internal/wording"
-	"mockserver/listener/reply"
+	"mockserver/listener/protocol/reply"
 	"mockserver/matcher"
 )
 

@@ -16,7 +16,7 @@ import (
 	"mockserver/config/openapi/generate"
 	"mockserver/config/openapi/validate"
 	"mockserver/internal/wording"
-	"mockserver/listener/reply"
+	"mockserver/listener/protocol/reply"
 	"mockserver/matcher"
 )
 

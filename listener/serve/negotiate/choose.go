@@ -2,7 +2,7 @@ package negotiate
 
 import (
 	"mockserver/internal/semantics"
-	"mockserver/listener/reply"
+	"mockserver/listener/protocol/reply"
 	"mockserver/matcher"
 )
 

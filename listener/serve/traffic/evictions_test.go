@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"mockserver/config"
-	"mockserver/listener/reply"
+	"mockserver/listener/protocol/reply"
 	"mockserver/matcher"
 )
 

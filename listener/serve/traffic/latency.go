@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"mockserver/config/policy"
-	"mockserver/listener/reply"
+	"mockserver/listener/protocol/reply"
 	"mockserver/matcher"
 )
 

@@ -14,7 +14,7 @@ import (
 	"mockserver/config/policy"
 	"mockserver/internal/loglimit"
 	"mockserver/internal/wording"
-	"mockserver/listener/reply"
+	"mockserver/listener/protocol/reply"
 	"mockserver/matcher"
 )
 

@@ -1,9 +1,10 @@
-package listener
+package serve
 
 import (
 	"net"
 	"time"
 
+	"mockserver/listener/compile"
 	"mockserver/listener/protocol/wire"
 )
 
@@ -12,33 +13,6 @@ import (
 // parse again what package wire has parsed: see wire.Plain. Reply.AppendHead writes the head of the
 // reply, producing the same bytes as fasthttp.
 
-// isDirect reports whether an answer, and any other answer that a change may lead to, is made
-// immediately and has only headers that Reply.AppendHead handles. calm means that this holds for all
-// answers of the snapshot: if rows change meanwhile, the endpoint is chosen again.
-func (a *answer) isDirect(calm bool) bool {
-	return !a.disturbed && !a.may((*answer).isSlow) && (a.changes == nil || calm)
-}
-
-// isSlow reports whether an answer may wait, or has headers that Reply.AppendHead does not handle.
-func (a *answer) isSlow() bool {
-	return a.waits || a.proxy != nil || a.source != nil && a.source.IsRemote() || a.hasSpecial() || a.status != 0 && (a.status < 200 || a.status >= 1000)
-}
-
-// may reports whether a condition holds for the answer, or for one that may be sent instead of it.
-func (a *answer) may(is func(*answer) bool) bool {
-	for i := range a.outcomes {
-		if a.outcomes[i].may(is) {
-			return true
-		}
-	}
-	for i := range a.elses {
-		if is(&a.elses[i]) {
-			return true
-		}
-	}
-	return is(a)
-}
-
 // headRoom is the space reserved for the head in front of a rendered body.
 const headRoom = 1 << 10
 
@@ -46,7 +20,7 @@ const headRoom = 1 << 10
 // answer, serve continues with that call. The response is built in the free space after the
 // request. The error is from writing, or net.ErrClosed if the client has left.
 func (s *Server) answerDirectly(conn *wire.Connection, p *wire.Plain) (done bool, err error) {
-	if s.stopping.Load() || len(p.Body) > s.opts.MaxBody || p.Target[0] != '/' {
+	if s.Stopping.Load() || len(p.Body) > s.MaxBody || p.Target[0] != '/' {
 		return false, nil
 	}
 	room := p.Bytes[len(p.Bytes):cap(p.Bytes)]
@@ -54,31 +28,31 @@ func (s *Server) answerDirectly(conn *wire.Connection, p *wire.Plain) (done bool
 		conn.Enlarge()
 		return false, nil
 	}
-	c := calls.Get().(*call)
+	c := calls.Get().(*Call)
 	in := &c.In
 	in.Method, in.Target, in.Host, in.Header, in.Body = p.Method, p.Target, p.Host, p.Header, p.Body
 	in.Remote, in.Peer, in.TLS, c.peer = conn.RemoteAddr(), conn, conn.TLS, conn
 	a := s.matchDirectly(c)
 	if a == nil {
 		in.Time = time.Now()
-		if s.recorder != nil {
+		if s.Recorder != nil {
 			in.Time = conn.ReadAt()
 		}
 		conn.Begun = c
 		return false, nil
 	}
-	c.reply.Room = room[headRoom:headRoom]
+	c.Reply.Room = room[headRoom:headRoom]
 	s.serveDirectly(a, c)
 	if err = net.ErrClosed; !conn.HasLeft() {
 		err = c.send(conn, room)
 	}
-	c.release()
+	c.Release()
 	return true, err
 }
 
 // serveDirectly is like serve, for a request with a direct answer.
-func (s *Server) serveDirectly(a *answer, c *call) {
-	c.brief = a.brief
+func (s *Server) serveDirectly(a *compile.Answer, c *Call) {
+	c.brief = a.Brief
 	s.begin(c)
 	defer s.finish(c)
 	s.answer(a, c, true)
@@ -86,22 +60,22 @@ func (s *Server) serveDirectly(a *answer, c *call) {
 
 // matchDirectly returns the direct answer for a request; nil if there is none. A panic is left to
 // serve, where it will occur again.
-func (s *Server) matchDirectly(c *call) (a *answer) {
+func (s *Server) matchDirectly(c *Call) (a *compile.Answer) {
 	defer func() {
 		if recover() != nil {
 			a, c.world = nil, nil
 		}
 	}()
-	sn := s.snapshot.Load()
-	if i := sn.match(c); i >= 0 && sn.answers[i].direct && (sn.answers[i].rules == nil || !sn.answers[i].operation.asked(c)) {
-		return &sn.answers[i]
+	sn := s.Snapshot.Load()
+	if i := sn.match(c); i >= 0 && sn.Answers[i].Direct && (sn.Answers[i].Rules == nil || !sn.Answers[i].Operation.Asked(&c.Request, c.peer)) {
+		return &sn.Answers[i]
 	}
 	return nil
 }
 
 // send writes the reply: the head, followed by the body, which may already be in room.
-func (c *call) send(conn *wire.Connection, room []byte) error {
-	p := &c.reply
+func (c *Call) send(conn *wire.Connection, room []byte) error {
+	p := &c.Reply
 	head, body := p.AppendHead(room[:0:headRoom], conn.Date()), p.Sent(false)
 	if n := len(head) + len(body); n <= len(room) {
 		copy(room[len(head):], body)

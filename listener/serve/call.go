@@ -1,4 +1,4 @@
-package listener
+package serve
 
 import (
 	"sync"
@@ -6,22 +6,22 @@ import (
 
 	"mockserver/listener/observe/record"
 	"mockserver/listener/protocol/h2"
+	"mockserver/listener/protocol/reply"
 	"mockserver/listener/protocol/wire"
-	"mockserver/listener/reply"
 	"mockserver/listener/serve/traffic"
 	"mockserver/matcher"
 )
 
-// call is one request on its way through the server: the request, the reply, and what is recorded
+// Call is one request on its way through the server: the request, the reply, and what is recorded
 // about both. It belongs to the goroutine that serves the request.
-type call struct {
+type Call struct {
 	matcher.Request
-	reply    reply.Reply
-	trace    record.Trace
+	Reply    reply.Reply
+	Trace    record.Trace
 	peer     peer              // the source of the request; nobody in tests without a connection
 	fault    *traffic.Fault    // the fault that spoils the reply; nil for none
 	held     *traffic.Capacity // the place to free once a spoilt body is sent; nil for none
-	world    *snapshot         // the snapshot the request was matched in; nil before matching
+	world    *World            // the snapshot the request was matched in; nil before matching
 	matched  int               // the endpoint, as returned by Match
 	values   []byte            // the values made by the endpoint's let
 	panicked bool              // serving the call has panicked, so its state is unknown
@@ -32,17 +32,17 @@ type call struct {
 
 // calls holds unused calls. A new call has an empty 200 reply.
 var calls = sync.Pool{New: func() any {
-	c := &call{peer: nobody}
-	c.reply.Begin()
+	c := &Call{peer: nobody}
+	c.Reply.Begin()
 	return c
 }}
 
 // keptBody is the size, in bytes, of the largest buffer that is kept for reuse.
 const keptBody = 256 << 10
 
-// release returns a call to the pool, unless serving it has panicked. Values obtained from its
+// Release returns a call to the pool, unless serving it has panicked. Values obtained from its
 // request or reply become invalid.
-func (c *call) release() {
+func (c *Call) Release() {
 	if c.panicked {
 		return
 	}
@@ -51,22 +51,22 @@ func (c *call) release() {
 	if c.values = c.values[:0]; cap(c.values) > keptBody {
 		c.values = nil
 	}
-	c.reply.Room = nil
-	c.reply.Begin()
-	c.trace, c.fault, c.held, c.world, c.brief, c.whole = record.Trace{}, nil, nil, nil, false, false
+	c.Reply.Room = nil
+	c.Reply.Begin()
+	c.Trace, c.fault, c.held, c.world, c.brief, c.whole = record.Trace{}, nil, nil, nil, false, false
 	c.peer = (*wire.Connection)(nil) // nobody, without reading a variable from memory
 	calls.Put(c)
 }
 
 // isHead reports whether the request is a HEAD request.
-func (c *call) isHead() bool    { return string(c.In.Method) == "HEAD" }
-func (c *call) isGet() bool     { return string(c.In.Method) == "GET" }
-func (c *call) isOptions() bool { return string(c.In.Method) == "OPTIONS" }
+func (c *Call) isHead() bool    { return string(c.In.Method) == "HEAD" }
+func (c *Call) isGet() bool     { return string(c.In.Method) == "GET" }
+func (c *Call) isOptions() bool { return string(c.In.Method) == "OPTIONS" }
 
 // arrival returns when the request arrived: when its last byte was read or, if it arrived while
 // another request of its connection was being served, when the bytes that were kept for later had
 // arrived.
-func (c *call) arrival() time.Time {
+func (c *Call) arrival() time.Time {
 	for _, t := range [...]time.Time{c.peer.Arrived(), c.In.Time} {
 		if !t.IsZero() {
 			return t
@@ -77,7 +77,7 @@ func (c *call) arrival() time.Time {
 
 // took returns how long ago serving the request began, or, for a request that is answered directly,
 // how long ago its connection was last read, because reading the clock again would cost more.
-func (c *call) took() time.Duration {
+func (c *Call) took() time.Duration {
 	switch {
 	case !c.In.Time.IsZero():
 		return time.Since(c.In.Time)
@@ -89,7 +89,7 @@ func (c *call) took() time.Duration {
 }
 
 // waiter returns what the request can wait on; nil if it cannot wait.
-func (c *call) waiter() traffic.Waiter {
+func (c *Call) waiter() traffic.Waiter {
 	if c.peer == nobody {
 		return nil
 	}
@@ -97,39 +97,39 @@ func (c *call) waiter() traffic.Waiter {
 }
 
 // isOld reports whether the connection of an HTTP/1.1 request has reached its maximum age.
-func (c *call) isOld() bool {
+func (c *Call) isOld() bool {
 	conn, _ := c.peer.(*wire.Connection)
 	return conn.IsOld()
 }
 
 // wait delays the request until its latency is over. It reports whether the request must still be
 // answered.
-func (c *call) wait(rules *traffic.Rules, begun time.Time, length time.Duration) bool {
+func (c *Call) wait(rules *traffic.Rules, begun time.Time, length time.Duration) bool {
 	due := begun.Add(length)
 	served := begun
 	if t := c.In.Time; t.After(begun) {
 		served = t // it was pipelined: the time before it was served does not count
 	}
-	c.trace.Declared += length
-	c.trace.Waited += max(due.Sub(served), 0)
-	if c.trace.Proxied && !time.Now().Before(due) {
+	c.Trace.Declared += length
+	c.Trace.Waited += max(due.Sub(served), 0)
+	if c.Trace.Proxied && !time.Now().Before(due) {
 		return true // the upstream took longer than the latency, which is not a latency error
 	}
 	if c.peer.WaitUntil(due) {
 		return false
 	}
-	c.trace.Late, c.trace.Timed = max(time.Since(due), 0), true
-	rules.Late(c.trace.Late)
+	c.Trace.Late, c.Trace.Timed = max(time.Since(due), 0), true
+	rules.Late(c.Trace.Late)
 	return true
 }
 
 // spoil applies a fault to the reply, including headers that are added later. It reports whether the request's place is freed once the reply is
 // sent; if not, the caller must free it.
-func (c *call) spoil(f *traffic.Fault, held *traffic.Capacity) (leaves bool) {
+func (c *Call) spoil(f *traffic.Fault, held *traffic.Capacity) (leaves bool) {
 	if c.peer == nobody {
 		return false
 	}
-	c.fault, c.trace.Fault = f, f.Kind
+	c.fault, c.Trace.Fault = f, f.Kind
 	switch {
 	case c.isStreamed():
 		c.held = held
@@ -143,6 +143,6 @@ func (c *call) spoil(f *traffic.Fault, held *traffic.Capacity) (leaves bool) {
 }
 
 // isStreamed reports whether a fault sends the body, or a part of it, in pieces.
-func (c *call) isStreamed() bool {
-	return c.fault != nil && (c.fault.Kind == wire.Slow || c.fault.Kind == wire.Truncate) && len(c.reply.Sent(c.isHead())) > 0
+func (c *Call) isStreamed() bool {
+	return c.fault != nil && (c.fault.Kind == wire.Slow || c.fault.Kind == wire.Truncate) && len(c.Reply.Sent(c.isHead())) > 0
 }

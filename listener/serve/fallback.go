@@ -1,4 +1,4 @@
-package listener
+package serve
 
 import (
 	"context"
@@ -9,42 +9,71 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"mockserver/listener/protocol/reply"
 	"mockserver/listener/protocol/websocket"
-	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
 
 // fallBack answers a request that no endpoint with its method matches: HEAD like GET, OPTIONS from
 // the declared methods, OPTIONS * for the server as a whole, a request for the path of a WebSocket
 // that does not ask for one with 426, and anything else with 404 or 405.
-func (s *Server) fallBack(sn *snapshot, c *call) {
+func (s *Server) fallBack(sn *World, c *Call) {
 	if c.isOptions() && string(c.Path()) == "*" {
-		c.trace.Counters = s.recorder.ForOptions()
+		c.Trace.Counters = s.Recorder.ForOptions()
 		return // it concerns the server, not an endpoint: 200, RFC 9110 section 9.3.7
 	}
 	if c.isHead() {
 		// The encoder omits the body of a response to HEAD and keeps its length.
-		if i := sn.table.Match(&c.Request, fasthttp.MethodGet); i >= 0 {
-			s.answer(&sn.answers[i], c, false)
+		if i := sn.Table.Match(&c.Request, fasthttp.MethodGet); i >= 0 {
+			s.answer(&sn.Answers[i], c, false)
 			return
 		}
 	}
-	methods := sn.table.Methods(&c.Request)
-	if sn.sockets.Declares(&c.Request) && !websocket.Asks(&c.Request) {
+	methods := sn.Table.Methods(&c.Request)
+	if sn.Sockets.Declares(&c.Request) && !websocket.Asks(&c.Request) {
 		switch {
 		case c.isOptions() || len(methods) > 0 && !c.isGet() && !c.isHead():
 			methods = append(methods, fasthttp.MethodGet)
 		default:
-			s.tellUnmatched(c, reply.UpgradeRequired, websocket.RequireUpgrade(&c.Request, &c.reply))
+			s.tellUnmatched(c, reply.UpgradeRequired, websocket.RequireUpgrade(&c.Request, &c.Reply))
 			return
 		}
 	}
 	if c.isOptions() && len(methods) > 0 {
-		c.trace.Counters = s.recorder.ForOptions()
+		c.Trace.Counters = s.Recorder.ForOptions()
 		s.respondOptions(sn, c, methods)
 		return
 	}
 	s.unmatched(sn, c, methods)
+}
+
+// answerDeclared answers a HEAD or OPTIONS request that an endpoint for any method would otherwise
+// answer: HEAD if its path also declares GET, and OPTIONS if its path also declares particular
+// methods. It reports whether it did.
+func (s *Server) answerDeclared(sn *World, c *Call) bool {
+	if !c.isHead() && !c.isOptions() {
+		return false
+	}
+	params := slices.Clone(c.Params())
+	methods := []string{fasthttp.MethodGet}
+	if c.isOptions() {
+		methods = sn.Table.OwnMethods(&c.Request)
+	}
+	for _, method := range methods {
+		i := sn.Table.Match(&c.Request, method)
+		if i < 0 || sn.Answers[i].AnyMethod {
+			continue
+		}
+		if c.isHead() {
+			s.answer(&sn.Answers[i], c, false)
+			return true
+		}
+		c.Trace.Counters = s.Recorder.ForOptions()
+		s.respondOptions(sn, c, methods)
+		return true
+	}
+	c.Resume(params)
+	return false
 }
 
 // declaresMethod reports whether a method is declared. GET includes HEAD.
@@ -58,10 +87,10 @@ const namedEndpoints = 3
 
 // nearest returns the reason why each of the nearest endpoints did not match. Endpoints that differ
 // only in their conditions have the same text and are named once.
-func (sn *snapshot) nearest(r *matcher.Request) []string {
+func (sn *World) nearest(r *matcher.Request) []string {
 	var reasons []string
-	for _, near := range sn.index.Find(r, 4*namedEndpoints) {
-		reason := sn.answers[near.Index].name + " (" + near.Why + ")"
+	for _, near := range sn.Index.Find(r, 4*namedEndpoints) {
+		reason := sn.Answers[near.Index].Name + " (" + near.Why + ")"
 		if !slices.Contains(reasons, reason) && len(reasons) < namedEndpoints {
 			reasons = append(reasons, reason)
 		}
@@ -72,7 +101,7 @@ func (sn *snapshot) nearest(r *matcher.Request) []string {
 // unmatched answers 404, or 405 if the path is declared for other methods, unless
 // Options.UnmatchedStatus is set, and names the nearest endpoints with the reason why each did not
 // match.
-func (s *Server) unmatched(sn *snapshot, c *call, methods []string) {
+func (s *Server) unmatched(sn *World, c *Call, methods []string) {
 	r := &c.Request
 	f := reply.EndpointNotFound
 	if len(methods) > 0 && !declaresMethod(methods, string(r.Method())) {
@@ -82,14 +111,14 @@ func (s *Server) unmatched(sn *snapshot, c *call, methods []string) {
 	message := "no endpoint is declared for " + asked
 	reasons := sn.nearest(r)
 	if websocket.Asks(r) {
-		reasons = append(sn.sockets.Nearest(r, namedEndpoints), reasons...)
+		reasons = append(sn.Sockets.Nearest(r, namedEndpoints), reasons...)
 	} else {
-		reasons = append(reasons, sn.sockets.Nearest(r, namedEndpoints)...)
+		reasons = append(reasons, sn.Sockets.Nearest(r, namedEndpoints)...)
 	}
 	switch reasons = reasons[:min(len(reasons), namedEndpoints)]; {
 	case len(reasons) > 0:
 		message += "; nearest: " + strings.Join(reasons, ", ")
-	case len(sn.answers) == 0:
+	case len(sn.Answers) == 0:
 		message += "; no endpoints are declared"
 	default:
 		message += "; nothing similar is declared"
@@ -97,21 +126,21 @@ func (s *Server) unmatched(sn *snapshot, c *call, methods []string) {
 	if strings.HasPrefix(string(r.Path()), "/__admin") {
 		message += "; the admin API listens on its own address; see --admin"
 	}
-	f.Write(&c.reply, message)
+	f.Write(&c.Reply, message)
 	if f == reply.MethodNotAllowed {
-		c.reply.Add(fasthttp.HeaderAllow, allow(methods))
+		c.Reply.Add(fasthttp.HeaderAllow, allow(methods))
 	}
-	if s.opts.UnmatchedStatus != 0 {
-		c.reply.Status = s.opts.UnmatchedStatus
+	if s.UnmatchedStatus != 0 {
+		c.Reply.Status = s.UnmatchedStatus
 	}
 	s.tellUnmatched(c, f, message)
 }
 
 // tellUnmatched records why no endpoint matched a request, and logs the request, at most
 // unmatchedPerSecond times a second.
-func (s *Server) tellUnmatched(c *call, f reply.Failure, message string) {
-	if s.recorder != nil {
-		s.recorder.Misses().Add(&c.Request, f.Code, c.reply.Status, message)
+func (s *Server) tellUnmatched(c *Call, f reply.Failure, message string) {
+	if s.Recorder != nil {
+		s.Recorder.Misses().Add(&c.Request, f.Code, c.Reply.Status, message)
 	}
 	suppressed, ok := s.unmatchedLimiter.Pass(time.Now())
 	if !ok {
@@ -127,5 +156,5 @@ func (s *Server) tellUnmatched(c *call, f reply.Failure, message string) {
 	if suppressed > 0 {
 		attrs = append(attrs, slog.Int("suppressed", suppressed))
 	}
-	s.log.LogAttrs(context.Background(), slog.LevelWarn, "unmatched request", attrs...)
+	s.Log.LogAttrs(context.Background(), slog.LevelWarn, "unmatched request", attrs...)
 }

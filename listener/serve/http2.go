@@ -1,4 +1,4 @@
-package listener
+package serve
 
 import (
 	"fmt"
@@ -12,37 +12,36 @@ import (
 	"mockserver/fetcher/upstream"
 	"mockserver/internal/ascii"
 	"mockserver/internal/semantics"
+	"mockserver/listener/compile"
 	"mockserver/listener/protocol/h2"
+	"mockserver/listener/protocol/reply"
 	"mockserver/listener/protocol/wire"
-	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
 
 // HTTP/2: a stream becomes a call, and the reply of the call is sent as the stream's response.
 // Everything in between is the same as for HTTP/1.1.
 
-// startHTTP2 configures the server for HTTP/2.
-func (s *Server) startHTTP2() {
-	s.http2.Handler = streams{s}
-	s.http2.MaxBody, s.http2.MaxAge, s.http2.Alarm = s.opts.MaxBody, s.opts.MaxConnectionAge, s.listener.AlarmAt
-	s.http2.MaxWaiting = int(min(1<<30, debug.SetMemoryLimit(-1)/4)) // -1 only reads the limit
-	s.http2.Check = func(method, target, host []byte) (status int, what string) {
+// StartHTTP2 configures the server for HTTP/2. maxAge is how long a connection is used, and alarm makes
+// timers that are due at a time fire punctually.
+func (s *Server) StartHTTP2(maxAge time.Duration, alarm func(time.Time)) {
+	s.HTTP2.Handler = streams{s}
+	s.HTTP2.MaxBody, s.HTTP2.MaxAge, s.HTTP2.Alarm = s.MaxBody, maxAge, alarm
+	s.HTTP2.MaxWaiting = int(min(1<<30, debug.SetMemoryLimit(-1)/4)) // -1 only reads the limit
+	s.HTTP2.Check = func(method, target, host []byte) (status int, what string) {
 		if broken := wire.CheckTarget(method, target, host); broken != nil {
 			return broken.Status, broken.What
 		}
 		return 0, ""
 	}
-	if !s.opts.NoHTTP2 {
-		s.listener.HTTP2 = s.serveHTTP2
-	}
 }
 
-// serveHTTP2 serves a connection as HTTP/2 until it ends, whether or not it began with HTTP/1.1.
+// ServeHTTP2 serves a connection as HTTP/2 until it ends, whether or not it began with HTTP/1.1.
 // read contains the bytes already read from it, including the HTTP/2 preface.
-func (s *Server) serveHTTP2(conn *wire.Connection, read []byte) {
+func (s *Server) ServeHTTP2(conn *wire.Connection, read []byte) {
 	defer func() { _ = conn.CloseNow() }() // it is closed either way
-	if err := s.http2.Serve(beyond{conn}, read, conn.Shard()); err != nil {
-		s.log.Debug("connection", "remote", conn.RemoteAddr().String(), "detail", err.Error())
+	if err := s.HTTP2.Serve(beyond{conn}, read, conn.Shard()); err != nil {
+		s.Log.Debug("connection", "remote", conn.RemoteAddr().String(), "detail", err.Error())
 	}
 }
 
@@ -65,13 +64,13 @@ type streams struct{ *Server }
 
 // receiveStream makes a call from a request. The body of the response is rendered into a buffer of
 // the stream.
-func receiveStream(st *h2.Stream) *call {
-	c := calls.Get().(*call)
+func receiveStream(st *h2.Stream) *Call {
+	c := calls.Get().(*Call)
 	in := &c.In
 	in.Method, in.Target, in.Host, in.Header, in.Body = st.Method, st.Target, st.Host, st.Header, st.Body
 	in.Protocol, in.Remote, in.Time = matcher.HTTP2, st.Conn().RemoteAddr(), time.Now()
 	in.Peer, in.TLS, c.peer = st, st.Conn().(beyond).Connection.TLS, st
-	c.reply.Room = st.Room
+	c.Reply.Room = st.Room
 	return c
 }
 
@@ -80,24 +79,24 @@ func receiveStream(st *h2.Stream) *call {
 func (s streams) Answer(st *h2.Stream) bool {
 	c := receiveStream(st)
 	a := s.matchDirectly(c)
-	if a == nil || !a.brief {
+	if a == nil || !a.Brief {
 		st.Begun = c
 		return false
 	}
 	c.brief = true
 	s.serve(c)
 	s.send(c, st, a)
-	c.release()
+	c.Release()
 	return true
 }
 
 // Serve answers a request for which Answer has returned false.
 func (s streams) Serve(st *h2.Stream) {
 	defer s.survive(st.Conn().(beyond).Connection)
-	c := st.Begun.(*call)
+	c := st.Begun.(*Call)
 	s.serve(c)
 	s.send(c, st, nil)
-	c.release()
+	c.Release()
 }
 
 // Refuse answers an invalid request.
@@ -105,12 +104,12 @@ func (s streams) Refuse(st *h2.Stream, status int, why string) {
 	c := receiveStream(st)
 	s.refuse(c, violations[status], why)
 	s.send(c, st, nil)
-	c.release()
+	c.Release()
 }
 
 // send sends the reply of a call. If a is not nil, the reply was made from this direct answer.
-func (s streams) send(c *call, st *h2.Stream, a *answer) {
-	p := &c.reply
+func (s streams) send(c *Call, st *h2.Stream, a *compile.Answer) {
+	p := &c.Reply
 	if c.held != nil { // the place is free once the body is sent
 		st.AlsoAfterWrite(c.held.Leave)
 	}
@@ -139,12 +138,12 @@ func (s streams) send(c *call, st *h2.Stream, a *answer) {
 }
 
 // sendPieces sends an upstream's answer as it arrives.
-func (s streams) sendPieces(c *call, st *h2.Stream, block []byte) {
+func (s streams) sendPieces(c *Call, st *h2.Stream, block []byte) {
 	piece := wire.NewPiece()
 	defer piece.Free()
 	defer c.passing.Close()
 	st.Begin(block)
-	for left := st.Write(c.reply.Body); !left; {
+	for left := st.Write(c.Reply.Body); !left; {
 		n, err := c.passing.ReadWatching(piece.Room(), st)
 		if n > 0 {
 			left = st.Write(piece.Framed(n, false))
@@ -164,10 +163,10 @@ func (s streams) sendPieces(c *call, st *h2.Stream, block []byte) {
 }
 
 // appendBlock appends the header block of the reply. A fixed answer has one already prepared.
-func (c *call) appendBlock(b []byte, a *answer, date []byte) []byte {
-	p := &c.reply
-	if a != nil && a.block != nil && len(p.Fields) == len(a.headers) && p.Refusal == nil {
-		return h2.AppendDate(append(b, a.block...), date)
+func (c *Call) appendBlock(b []byte, a *compile.Answer, date []byte) []byte {
+	p := &c.Reply
+	if a != nil && a.Block != nil && len(p.Fields) == len(a.Headers) && p.Refusal == nil {
+		return h2.AppendDate(append(b, a.Block...), date)
 	}
 	b = appendFields(h2.AppendStatus(b, p.Status), p)
 	if p.Passed != nil && p.Has(fasthttp.HeaderDate) {
@@ -193,8 +192,8 @@ func appendFields(b []byte, p *reply.Reply) []byte {
 }
 
 // prepareBlock prepares the header block of an answer that is the same for every request.
-func (a *answer) prepareBlock() {
-	if a.isFixed() {
-		a.block = appendFields(h2.AppendStatus(nil, a.status), a.Fixed())
+func prepareBlock(a *compile.Answer) {
+	if a.IsFixed() {
+		a.Block = appendFields(h2.AppendStatus(nil, a.Status), fixedReply(a))
 	}
 }

@@ -1,10 +1,11 @@
-package listener
+package serve
 
 import (
 	"fmt"
 	"runtime"
 
-	"mockserver/listener/reply"
+	"mockserver/listener/compile"
+	"mockserver/listener/protocol/reply"
 )
 
 // maxAnew limits how often a request is processed again because the rows that it read have changed.
@@ -14,44 +15,44 @@ const maxAnew = 10_000
 // change applies the changes of an answer. It returns the answer to send, or nil if the reply is
 // complete. If the rows that the request read have changed, this is the answer of the endpoint that
 // matches now.
-func (s *Server) change(a *answer, c *call) *answer {
-	var drawn map[int]*answer // by endpoint; nil before a conflict
+func (s *Server) change(a *compile.Answer, c *Call) *compile.Answer {
+	var drawn map[int]*compile.Answer // by endpoint; nil before a conflict
 	for range maxAnew {
-		if a.changes == nil {
+		if a.Changes == nil {
 			return a
 		}
-		failed := a.changes.Apply(&c.Request)
+		failed := a.Changes.Apply(&c.Request)
 		switch {
 		case failed == nil:
 			return a
 		case failed.Conflict:
 			runtime.Gosched()
 			if drawn == nil {
-				drawn = map[int]*answer{}
+				drawn = map[int]*compile.Answer{}
 			}
 			drawn[c.matched] = a
 			if a = s.chooseAnew(drawn, c); a == nil {
 				return nil
 			}
-			c.values = a.lets.Make(c.values, &c.Request)
+			c.values = a.Lets.Make(c.values, &c.Request)
 		case failed.Else >= 0:
-			s.write(&a.elses[failed.Else], c)
+			s.write(&a.Elses[failed.Else], c)
 			return nil
 		default:
-			failed.Failure.Write(&c.reply, a.name+": "+failed.Message)
+			failed.Failure.Write(&c.Reply, a.Name+": "+failed.Message)
 			return nil
 		}
 	}
-	reply.StateBusy.Write(&c.reply, fmt.Sprintf("%s: the rows that the request had read changed before each of %d attempts to write", a.name, maxAnew))
+	reply.StateBusy.Write(&c.Reply, fmt.Sprintf("%s: the rows that the request had read changed before each of %d attempts to write", a.Name, maxAnew))
 	return nil
 }
 
 // chooseAnew returns the answer of the endpoint that matches a request now. It draws the outcome of
 // that endpoint unless it is already drawn, and ignores the endpoint's latency and limits. It
 // returns nil if no endpoint matches, or if the outcome is a failure; the reply is then complete.
-func (s *Server) chooseAnew(drawn map[int]*answer, c *call) *answer {
+func (s *Server) chooseAnew(drawn map[int]*compile.Answer, c *Call) *compile.Answer {
 	sn := c.world
-	i := sn.table.Match(&c.Request, methodOf(&c.Request))
+	i := sn.Table.Match(&c.Request, methodOf(&c.Request))
 	if i == c.matched {
 		return drawn[i]
 	}
@@ -59,36 +60,36 @@ func (s *Server) chooseAnew(drawn map[int]*answer, c *call) *answer {
 		s.fallBack(sn, c)
 		return nil
 	}
-	now := &sn.answers[i]
-	c.trace.Endpoint, c.trace.Counters = now.name, now.counters
+	now := &sn.Answers[i]
+	c.Trace.Endpoint, c.Trace.Counters = now.Name, now.Counters
 	if before := drawn[i]; before != nil {
 		return before
 	}
-	if now.outcomes == nil {
+	if now.Outcomes == nil {
 		return now
 	}
-	outcome := now.rules.Draw(&c.Request)
+	outcome := now.Rules.Draw(&c.Request)
 	if outcome.Instead != nil {
-		outcome.Instead.Fill(&c.reply)
-		c.trace.Instead = outcome.Instead.Refusal.Code
+		outcome.Instead.Fill(&c.Reply)
+		c.Trace.Instead = outcome.Instead.Refusal.Code
 		return nil
 	}
-	return &now.outcomes[outcome.Outcome]
+	return &now.Outcomes[outcome.Outcome]
 }
 
 // serveRows makes the reply of an operation of a resource. It reports whether the operation
 // succeeded; if not, the reply says why.
-func (s *Server) serveRows(a *answer, c *call) bool {
-	if failed := a.resource.Serve(&c.Request, &c.reply); failed != nil {
-		failed.Failure.Preset(a.resource.Name + ": " + failed.Message).Fill(&c.reply)
+func (s *Server) serveRows(a *compile.Answer, c *Call) bool {
+	if failed := a.Resource.Serve(&c.Request, &c.Reply); failed != nil {
+		failed.Failure.Preset(a.Resource.Name + ": " + failed.Message).Fill(&c.Reply)
 		return false
 	}
-	if a.declared != 0 {
-		c.reply.Status = a.declared
+	if a.Declared != 0 {
+		c.Reply.Status = a.Declared
 	}
-	a.addHeaders(c)
-	if a.typeDeclared {
-		c.reply.ContentType = a.contentType
+	a.AddHeaders(&c.Reply, &c.Request)
+	if a.TypeDeclared {
+		c.Reply.ContentType = a.ContentType
 	}
 	return true
 }

@@ -1,4 +1,4 @@
-package listener
+package serve
 
 import (
 	"context"
@@ -8,48 +8,49 @@ import (
 	"time"
 
 	"mockserver/internal/wording"
+	"mockserver/listener/compile"
 	"mockserver/listener/memory/data"
 	"mockserver/listener/observe/record"
-	"mockserver/listener/reply"
+	"mockserver/listener/protocol/reply"
 	"mockserver/renderer"
 )
 
-// tellServerError logs and reports a 5xx response of the server itself, at most once a minute for
+// TellServerError logs and reports a 5xx response of the server itself, at most once a minute for
 // each endpoint and code. It ignores other responses.
-func (s *Server) tellServerError(f reply.Failure, a *answer, err error) {
-	if f.Status < 500 || !s.serverErrors.Pass(f.Code+" "+a.name, time.Now()) {
+func (s *Server) TellServerError(f reply.Failure, a *compile.Answer, err error) {
+	if f.Status < 500 || !s.ServerErrors.Pass(f.Code+" "+a.Name, time.Now()) {
 		return
 	}
-	s.log.LogAttrs(context.Background(), slog.LevelError, "server error",
-		slog.String("code", f.Code), slog.String("endpoint", a.name), slog.String("error", err.Error()))
+	s.Log.LogAttrs(context.Background(), slog.LevelError, "server error",
+		slog.String("code", f.Code), slog.String("endpoint", a.Name), slog.String("error", err.Error()))
 	declared := ""
-	if a.source != nil {
-		declared = a.source.Declared()
+	if a.Source != nil {
+		declared = a.Source.Declared()
 	}
-	s.reports.Failed(f.Code, a.name, declared, err)
+	s.Reports.Failed(f.Code, a.Name, declared, err)
 }
 
 // tellPanic logs and reports a panic with its stack, at most once a minute for each message. during
 // says what was being done, and more adds details; both appear in the log. endpoint is "" if it is
 // not known yet. tellPanic must be called while the stack is still that of the panic.
 func (s *Server) tellPanic(during string, endpoint string, p any, message string, more ...slog.Attr) {
-	if !s.serverErrors.Pass(reply.InternalError.Code+" "+message, time.Now()) {
+	if !s.ServerErrors.Pass(reply.InternalError.Code+" "+message, time.Now()) {
 		return
 	}
-	s.log.LogAttrs(context.Background(), slog.LevelError, during,
+	s.Log.LogAttrs(context.Background(), slog.LevelError, during,
 		append(more, slog.String("error", message), slog.String("stack", string(debug.Stack())))...)
-	s.reports.Panicked(reply.InternalError.Code, endpoint, p)
+	s.Reports.Panicked(reply.InternalError.Code, endpoint, p)
 }
 
 // logAccess logs one request with its status and one further attribute. If the headers could not be
 // parsed, the method and the URI are logged as "-". A request that was not answered because its
 // client left is logged with the status that nginx uses.
-func (s *Server) logAccess(c *call, more slog.Attr) {
+func (s *Server) logAccess(c *Call, more slog.Attr) {
 	method, uri := "-", "-"
 	if len(c.In.Method) > 0 {
 		method, uri = string(c.In.Method), string(c.In.Target)
 	}
-	status, bytes := c.reply.Status, len(c.reply.Sent(false))
+	status, bytes := c.Reply.Status, len(c.Reply.Sent(false))
 	if c.peer.HasLeft() {
 		status, bytes = record.StatusLeft, 0
 	}
@@ -68,13 +69,13 @@ func (s *Server) logAccess(c *call, more slog.Attr) {
 	if c.fault != nil {
 		attrs = append(attrs, slog.String("fault", c.fault.Kind))
 	}
-	s.log.LogAttrs(context.Background(), slog.LevelInfo, "request", attrs...)
+	s.Log.LogAttrs(context.Background(), slog.LevelInfo, "request", attrs...)
 }
 
 // unfinished returns the failure to send for a template that was stopped, and the error to report.
 func (s *Server) unfinished(stopped error) (reply.Failure, error) {
 	if stopped == renderer.ErrTooLarge {
-		return reply.ResponseTooLarge, fmt.Errorf("a template produces more than %s; see --max-response", wording.Size(s.opts.MaxResponse))
+		return reply.ResponseTooLarge, fmt.Errorf("a template produces more than %s; see --max-response", wording.Size(s.MaxResponse))
 	}
 	if stopped == data.ErrTooManyRows {
 		return reply.TooManyRows, stopped

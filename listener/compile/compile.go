@@ -1,9 +1,8 @@
-package listener
+// Package compile makes a specification into a snapshot: an immutable form from which requests are
+// answered. Whatever can be wrong in a specification is found here.
+package compile
 
 import (
-	"cmp"
-	"context"
-	"log/slog"
 	"slices"
 	"strings"
 
@@ -16,7 +15,6 @@ import (
 	"mockserver/listener/memory/data"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/observe/recording"
-	"mockserver/listener/observe/sentry"
 	"mockserver/listener/protocol/websocket"
 	"mockserver/listener/serve/traffic"
 	"mockserver/matcher"
@@ -30,28 +28,28 @@ const (
 	typeText = "text/plain; charset=utf-8"
 )
 
-// compile builds the snapshot of a specification. The problems include those found when the spec
+// Compile builds the snapshot of a specification. The problems include those found when the spec
 // was read. The snapshot is nil if any of them is an error. Until commit is called, the snapshot in
 // service is not affected.
-func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
+func (c *Compiler) Compile(spec *config.Spec) (*Snapshot, syntax.Problems) {
 	if spec == nil {
 		return nil, spec.Validate()
 	}
-	c.carried.Begin()
-	problems := append(slices.Clone(spec.Problems), c.data.Begin(spec)...)
-	problems = append(problems, c.compileUpstreams(spec, c.env)...)
-	sn := &snapshot{answers: make([]answer, len(spec.Endpoints)), spec: spec}
+	c.Carried.Begin()
+	problems := append(slices.Clone(spec.Problems), c.Data.Begin(spec)...)
+	problems = append(problems, c.compileUpstreams(spec, c.Env)...)
+	sn := &Snapshot{Answers: make([]Answer, len(spec.Endpoints)), Spec: spec}
 	routes, steady := make([]matcher.Route, len(spec.Endpoints)), make([]bool, len(spec.Endpoints))
 	for i := range spec.Endpoints {
 		var wrong syntax.Problems
-		routes[i], sn.answers[i], wrong = c.endpoint(&spec.Endpoints[i])
+		routes[i], sn.Answers[i], wrong = c.endpoint(&spec.Endpoints[i])
 		if spec.Endpoints[i].Resource != nil { // its problems are the same for each of its operations
 			wrong = slices.DeleteFunc(wrong, func(p syntax.Problem) bool { return slices.Contains(problems, p) })
 		}
 		problems = append(problems, wrong...)
 		steady[i] = c.steady
-		if a := &sn.answers[i]; a.rules != nil && a.rules.Delay() || a.proxies() || a.waits {
-			sn.single = true
+		if a := &sn.Answers[i]; a.Rules != nil && a.Rules.Delay() || a.proxies() || a.waits {
+			sn.Single = true
 		}
 	}
 	if len(spec.Broken) > 0 {
@@ -70,54 +68,53 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 	if problems.Err() != nil {
 		return nil, spec.InOrder(problems)
 	}
-	sn.sockets = sockets
+	sn.Sockets = sockets
 	table, shadowed := matcher.Compile(routes)
-	sn.table, sn.index = table, nearest.New(routes)
+	sn.Table, sn.Index = table, nearest.New(routes)
 	sn.forPreflights(routes, steady)
 	sn.fix(routes)
-	calm := !slices.ContainsFunc(sn.answers, func(a answer) bool { return a.may((*answer).isSlow) })
-	for i := range sn.answers {
-		a := &sn.answers[i]
-		a.direct = a.isDirect(calm)
-		a.template = a.template.In(a.program[:])
-		a.prepareBlock()
-		a.brief = a.source == nil && a.proxy == nil && len(a.hooks)+len(a.lets) == 0 && a.changes == nil && a.resource == nil && a.template.IsBrief()
+	calm := !slices.ContainsFunc(sn.Answers, func(a Answer) bool { return a.may((*Answer).isSlow) })
+	for i := range sn.Answers {
+		a := &sn.Answers[i]
+		a.Direct = a.isDirect(calm)
+		a.Template = a.Template.In(a.program[:])
+		a.Brief = a.Source == nil && a.Proxy == nil && len(a.Hooks)+len(a.Lets) == 0 && a.Changes == nil && a.Resource == nil && a.Template.IsBrief()
 	}
 	return sn, spec.InOrder(append(problems, shadowed...))
 }
 
-// commit puts the sets, the upstreams and the traffic state of the snapshot that was compiled last
+// Commit puts the sets, the upstreams and the traffic state of the snapshot that was compiled last
 // into use.
-func (c *compiler) commit() {
-	c.carried.Commit()
-	c.data.Commit()
+func (c *Compiler) Commit() {
+	c.Carried.Commit()
+	c.Data.Commit()
 	c.upstreams.Commit()
 }
 
-// close ends what specifications have started, except for the loader.
-func (c *compiler) close() {
+// Close ends what specifications have started, except for the loader.
+func (c *Compiler) Close() {
 	c.upstreams.Close()
-	c.recordings.Close()
-	c.shared.Close()
-	c.data.Close() // no more webhooks of rows that change by themselves
+	c.Recordings.Close()
+	c.Shared.Close()
+	c.Data.Close() // no more webhooks of rows that change by themselves
 }
 
 // endpoint compiles the route of one endpoint, and its answer.
-func (c *compiler) endpoint(e *item.Endpoint) (matcher.Route, answer, syntax.Problems) {
+func (c *Compiler) endpoint(e *item.Endpoint) (matcher.Route, Answer, syntax.Problems) {
 	pattern, problems := matcher.Path(e)
-	scope := &renderer.Scope{Params: pattern.Params(), Env: c.env, Counters: c.counters}
+	scope := &renderer.Scope{Params: pattern.Params(), Env: c.Env, Counters: c.counters}
 	scope.Later = data.LaterNames(e)
-	access, wrong := c.data.Compile(e, scope)
+	access, wrong := c.Data.Compile(e, scope)
 	problems = append(problems, wrong...)
 	var resource *data.Operation
 	if e.Resource != nil {
-		resource, wrong = c.data.CompileOperation(e, scope)
+		resource, wrong = c.Data.CompileOperation(e, scope)
 		problems = append(problems, wrong...)
 	}
 	condition, wrong := renderer.CompileCondition(e.If, scope)
 	problems = append(problems, wrong...)
 	route := matcher.Route{Endpoint: e, Pattern: pattern}
-	t := traffic.NewCounts(&c.carried, e, c.chance.Seeded)
+	t := traffic.NewCounts(&c.Carried, e, c.Chance.Seeded)
 	if access.Finds() {
 		route.If = func(r *matcher.Request) bool {
 			return access.Find(r) && (r.Stopped == data.ErrTooManyRows || condition.Holds(r))
@@ -126,10 +123,10 @@ func (c *compiler) endpoint(e *item.Endpoint) (matcher.Route, answer, syntax.Pro
 		route.If = condition.Holds
 	}
 	c.steady = !access.Finds() && condition.Steady()
-	if route.If != nil && c.chance.Seeded {
-		route.If = c.chance.Conditional(t, route.If)
+	if route.If != nil && c.Chance.Seeded {
+		route.If = c.Chance.Conditional(t, route.If)
 	}
-	if c.waits = false; c.sharedState {
+	if c.waits = false; c.SharedState {
 		scope.Shared = c.sharedNumbers
 	}
 	access.Names(scope)
@@ -138,10 +135,10 @@ func (c *compiler) endpoint(e *item.Endpoint) (matcher.Route, answer, syntax.Pro
 	a, wrong := c.answer(e, scope)
 	problems = append(problems, wrong...)
 	a.access = access
-	a.anyMethod = e.Method == item.MethodAny
-	a.lets, a.resource, a.declared = lets, resource, e.Response.Status
+	a.AnyMethod = e.Method == item.MethodAny
+	a.Lets, a.Resource, a.Declared = lets, resource, e.Response.Status
 	problems = append(problems, c.changes(&a, e, e.Do, scope)...)
-	a.hooks, wrong = c.answerHooks(e.Webhooks, a.name, scope)
+	a.Hooks, wrong = c.answerHooks(e.Webhooks, a.Name, scope)
 	problems = append(problems, wrong...)
 	wrong = c.rules(e, &a, t, scope)
 	a.waits = c.waits
@@ -151,23 +148,23 @@ func (c *compiler) endpoint(e *item.Endpoint) (matcher.Route, answer, syntax.Pro
 // rules compiles the operation of an endpoint with answer a, and the rules for requests to the
 // endpoint: limits, latency, faults and outcomes. With a seed, every endpoint whose answer differs
 // between requests has rules, for its random numbers.
-func (c *compiler) rules(e *item.Endpoint, a *answer, counts *traffic.Counts, scope *renderer.Scope) (problems syntax.Problems) {
-	a.disturbed = traffic.Declared(e) || c.chance.Seeded && !a.isFixed()
-	a.operation = c.operation(e, *a)
-	if !a.disturbed && a.operation == nil {
+func (c *Compiler) rules(e *item.Endpoint, a *Answer, counts *traffic.Counts, scope *renderer.Scope) (problems syntax.Problems) {
+	a.Disturbed = traffic.Declared(e) || c.Chance.Seeded && !a.IsFixed()
+	a.Operation = c.operation(e, *a)
+	if !a.Disturbed && a.Operation == nil {
 		return nil
 	}
-	if !c.sharedState {
+	if !c.SharedState {
 		problems = append(problems, traffic.Unshared(e)...)
 	}
-	a.rules = traffic.NewRules(e, scope.Params, counts, traffic.Options{
-		Carried: &c.carried, Shared: c.shared, Seed: &c.chance, TrustForwarded: c.trustForwarded, NoLatency: c.noLatency, NoFaults: c.noFaults, Log: c.log,
+	a.Rules = traffic.NewRules(e, scope.Params, counts, traffic.Options{
+		Carried: &c.Carried, Shared: c.Shared, Seed: &c.Chance, TrustForwarded: c.TrustForwarded, NoLatency: c.NoLatency, NoFaults: c.NoFaults, Log: c.Log,
 	})
 	within := *scope
 	within.Rows = scope.Rows[:min(len(scope.Rows), len(e.Find)+len(e.State))] // the other rows are not known when an outcome is drawn
 	if per, wrong := renderer.CompileOperand(e.Per, &within); per != nil || wrong != nil {
 		problems = append(problems, wrong...)
-		a.rules.Per = func(r *matcher.Request) []byte {
+		a.Rules.Per = func(r *matcher.Request) []byte {
 			text, _ := per.Text(r)
 			return text
 		}
@@ -178,32 +175,32 @@ func (c *compiler) rules(e *item.Endpoint, a *answer, counts *traffic.Counts, sc
 		single.Response = declared.Response
 		o, wrong := c.answer(&single, scope)
 		problems = append(problems, wrong...)
-		o.name, o.hooks = traffic.OutcomeName(a.name, i), a.hooks
-		if a.resource != nil && !declared.Response.HasBody() {
-			o.resource, o.declared = a.resource, declared.Response.Status
+		o.Name, o.Hooks = traffic.OutcomeName(a.Name, i), a.Hooks
+		if a.Resource != nil && !declared.Response.HasBody() {
+			o.Resource, o.Declared = a.Resource, declared.Response.Status
 		}
-		o.access, o.changes, o.elses, o.lets = a.access, a.changes, a.elses, a.lets
+		o.access, o.Changes, o.Elses, o.Lets = a.access, a.Changes, a.Elses, a.Lets
 		if declared.Do != nil {
 			problems = append(problems, c.changes(&o, e, declared.Do, scope)...)
 		}
 		if declared.Webhooks != nil {
-			o.hooks, wrong = c.answerHooks(declared.Webhooks, o.name, scope)
+			o.Hooks, wrong = c.answerHooks(declared.Webhooks, o.Name, scope)
 			problems = append(problems, wrong...)
 		}
-		a.outcomes = append(a.outcomes, o)
+		a.Outcomes = append(a.Outcomes, o)
 	}
 	return problems
 }
 
 // changes compiles the changes of an answer, and the answers to send when a change is not possible.
-func (c *compiler) changes(a *answer, e *item.Endpoint, do []item.Do, scope *renderer.Scope) (problems syntax.Problems) {
-	a.changes, a.elses = nil, nil
+func (c *Compiler) changes(a *Answer, e *item.Endpoint, do []item.Do, scope *renderer.Scope) (problems syntax.Problems) {
+	a.Changes, a.Elses = nil, nil
 	if a.access == nil {
 		return nil
 	}
-	a.changes, problems = a.access.CompileChanges(do, scope)
+	a.Changes, problems = a.access.CompileChanges(do, scope)
 	for i := range do {
-		var instead answer
+		var instead Answer
 		if do[i].Else != nil {
 			var wrong syntax.Problems
 			single := *e
@@ -211,52 +208,52 @@ func (c *compiler) changes(a *answer, e *item.Endpoint, do []item.Do, scope *ren
 			instead, wrong = c.answer(&single, scope)
 			problems = append(problems, wrong...)
 		}
-		a.elses = append(a.elses, instead)
+		a.Elses = append(a.Elses, instead)
 	}
 	return problems
 }
 
 // answer compiles the answer of one endpoint.
-func (c *compiler) answer(e *item.Endpoint, scope *renderer.Scope) (answer, syntax.Problems) {
+func (c *Compiler) answer(e *item.Endpoint, scope *renderer.Scope) (Answer, syntax.Problems) {
 	resp := &e.Response
-	a := answer{
-		name:   record.Name(e),
-		status: resp.Status,
+	a := Answer{
+		Name:   record.Name(e),
+		Status: resp.Status,
 	}
-	if a.status == 0 {
-		a.status = 200
+	if a.Status == 0 {
+		a.Status = 200
 	}
-	_, a.typeDeclared = declaredHeader(resp, "Content-Type")
+	_, a.TypeDeclared = declaredHeader(resp, "Content-Type")
 	form, problems := c.headers(&a, resp, scope)
 	var wrong syntax.Problems
-	a.proxy, wrong = c.proxy(e, scope)
+	a.Proxy, wrong = c.proxy(e, scope)
 	problems = append(problems, wrong...)
-	if a.proxy != nil {
-		a.proxy.set = a.fieldNames()
+	if a.Proxy != nil {
+		a.Proxy.set = a.fieldNames()
 	}
-	if a.proxy != nil && !a.proxy.missing {
+	if a.Proxy != nil && !a.Proxy.missing {
 		return a, problems
 	}
-	if semantics.HasNoContent(a.status) { // of the headers, Content-Type is sent only if declared
+	if semantics.HasNoContent(a.Status) { // of the headers, Content-Type is sent only if declared
 		return a, problems
 	}
-	if !a.typeDeclared && !hasNoContent(e) {
-		a.contentType = defaultContentType(resp)
+	if !a.TypeDeclared && !hasNoContent(e) {
+		a.ContentType = defaultContentType(resp)
 	}
 	switch {
 	case resp.External != nil:
-		a.source, wrong = c.loader.Source(resp.External, e.Dir, form, resp.Raw, scope)
+		a.Source, wrong = c.Loader.Source(resp.External, e.Dir, form, resp.Raw, scope)
 	case resp.Raw:
-		a.static = []byte(resp.Body.Value)
+		a.Static = []byte(resp.Body.Value)
 	default:
 		var t *renderer.Template
 		if t, wrong = renderer.Compile(resp.Body, form, scope); t != nil {
 			if text, ok := t.Static(); ok {
-				a.static = []byte(text)
+				a.Static = []byte(text)
 			} else {
-				a.template = t.Ready()
-				if !a.typeDeclared && t.IsRow() {
-					a.contentType = typeJSON
+				a.Template = t.Ready()
+				if !a.TypeDeclared && t.IsRow() {
+					a.ContentType = typeJSON
 				}
 			}
 		}
@@ -285,45 +282,19 @@ func looksJSON(resp *item.Response) bool {
 	return strings.HasPrefix(s, "{") || strings.HasPrefix(s, "[")
 }
 
-func newCompiler(opts Options) *compiler {
-	log := opts.Logger
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	c := &compiler{
-		loader:   fetcher.NewLoader(fetcher.Options{MaxRemote: int64(min(cmp.Or(opts.MaxResponse, matcher.DefaultMaxText), matcher.DefaultMaxText))}),
+// New returns a compiler. Close ends what it has started.
+func New(opts Options) *Compiler {
+	c := &Compiler{
+		Options:  opts,
+		Loader:   fetcher.NewLoader(fetcher.Options{MaxRemote: int64(min(opts.MaxResponse, matcher.DefaultMaxText))}),
 		counters: &renderer.Counters{},
-		env:      opts.Env,
-		log:      log,
-
-		maxBody:    cmp.Or(opts.MaxBody, defaultMaxBody),
-		noWebhooks: opts.NoWebhooks,
-		noLatency:  opts.NoLatency,
-		noFaults:   opts.NoFaults,
-		dynamic:    opts.Dynamic,
-		chance:     traffic.NewSeed(opts.Seed),
-
-		trustForwarded: opts.TrustForwarded,
-		sharedState:    opts.SharedState != "",
+		Chance:   traffic.NewSeed(opts.Seed),
 	}
-	c.data = data.New(data.Options{
-		Memory: int64(cmp.Or(opts.StateMemory, defaultStateMemory)), Log: log, Seed: opts.Seed,
-		Scope: renderer.Scope{Env: c.env, Counters: c.counters}, Webhooks: c.moved,
+	c.Data = data.New(data.Options{
+		Memory: int64(opts.StateMemory), Log: opts.Log, Seed: opts.Seed,
+		Scope: renderer.Scope{Env: c.Env, Counters: c.counters}, Webhooks: c.moved,
 	})
-	c.recordings = recording.NewSet(log, c.env)
-	c.sockets = websocket.Compiler{Env: c.env, Counters: c.counters, MaxMessage: opts.MaxMessage, Seed: c.socketSeed}
+	c.Recordings = recording.NewSet(opts.Log, c.Env)
+	c.sockets = websocket.Compiler{Env: c.Env, Counters: c.counters, MaxMessage: opts.MaxMessage, Seed: c.socketSeed}
 	return c
-}
-
-// Check compiles a specification without serving it and returns all its problems, including
-// warnings and problems with the DSN in the options.
-func Check(spec *config.Spec, opts Options) syntax.Problems {
-	c := newCompiler(opts)
-	defer c.close()
-	defer c.loader.Close(context.Background())
-	_, problems := c.compile(spec)
-	if _, err := sentry.ParseDSN(opts.SentryDSN); err != nil {
-		problems = append(problems, syntax.Problem{What: err.Error(), Warning: true})
-	}
-	return problems
 }

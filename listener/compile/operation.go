@@ -1,4 +1,4 @@
-package listener
+package compile
 
 import (
 	"sync/atomic"
@@ -6,7 +6,9 @@ import (
 	"mockserver/config/item"
 	"mockserver/config/openapi"
 	"mockserver/internal/semantics"
+	"mockserver/listener/protocol/reply"
 	"mockserver/listener/serve/negotiate"
+	"mockserver/matcher"
 	"mockserver/renderer"
 )
 
@@ -14,23 +16,23 @@ import (
 type operation struct {
 	*negotiate.Operation
 	document *openapi.Operation
-	base     answer // the answer of the endpoint
+	base     Answer // the answer of the endpoint
 	// answers are the document's answers, each compiled when it is first chosen: a document may
 	// have tens of thousands, and most are never chosen.
-	answers []atomic.Pointer[answer]
+	answers []atomic.Pointer[Answer]
 }
 
 // operation compiles the operation of an endpoint with answer a; it returns nil for an endpoint
 // without one.
-func (c *compiler) operation(e *item.Endpoint, a answer) *operation {
+func (c *Compiler) operation(e *item.Endpoint, a Answer) *operation {
 	if e.Operation == nil {
 		return nil
 	}
 	return &operation{
 		Operation: negotiate.New(e, negotiate.Options{
-			Name: a.name, Status: a.status, External: a.source != nil, Dynamic: c.dynamic, MaxBody: c.maxBody,
+			Name: a.Name, Status: a.Status, External: a.Source != nil, Dynamic: c.Dynamic, MaxBody: c.MaxBody,
 		}),
-		document: e.Operation, base: a, answers: make([]atomic.Pointer[answer], len(e.Operation.Answers)),
+		document: e.Operation, base: a, answers: make([]atomic.Pointer[Answer], len(e.Operation.Answers)),
 	}
 }
 
@@ -39,53 +41,55 @@ func hasNoContent(e *item.Endpoint) bool {
 	return e.Operation != nil && e.Response.Raw && e.Response.External == nil && e.Response.Body.Value == ""
 }
 
-// asked reports whether a request may get an answer other than the endpoint's own.
-func (o *operation) asked(c *call) bool {
-	if o.MayChoose(&c.Request) {
+// Asked reports whether a request may get an answer other than the endpoint's own.
+func (o *operation) Asked(r *matcher.Request, p interface {
+	Chooses() (prefers, accepts bool)
+}) bool {
+	if o.MayChoose(r) {
 		return true
 	}
-	prefers, accepts := c.peer.Chooses()
-	return prefers && o.Prefers(&c.Request) || accepts && o.Accepts(&c.Request)
+	prefers, accepts := p.Chooses()
+	return prefers && o.Prefers(r) || accepts && o.Accepts(r)
 }
 
-// choose returns the answer that a request asks for; nil for the endpoint's own. answered means
+// Choose returns the answer that a request asks for; nil for the endpoint's own. answered means
 // that the reply is complete.
-func (o *operation) choose(c *call) (chosen *answer, answered bool) {
-	choice, ok := o.Choose(&c.Request, &c.reply)
+func (o *operation) Choose(r *matcher.Request, p *reply.Reply) (chosen *Answer, answered bool) {
+	choice, ok := o.Operation.Choose(r, p)
 	switch {
 	case !ok:
 		return nil, true
 	case choice.Answer != negotiate.Own:
-		chosen = o.answer(choice.Answer)
+		chosen = o.Answer(choice.Answer)
 	case choice.Made:
 		chosen = &o.base
 	default:
 		return nil, false
 	}
-	if choice.Made || choice.Status != chosen.status {
+	if choice.Made || choice.Status != chosen.Status {
 		other := *chosen
 		chosen = &other
 	}
-	if choice.Status != chosen.status {
+	if choice.Status != chosen.Status {
 		chosen.setStatus(choice.Status)
 	}
 	if choice.Made {
-		chosen.static, chosen.template = choice.Body, renderer.Ready{}
+		chosen.Static, chosen.Template = choice.Body, renderer.Ready{}
 	}
 	return chosen, false
 }
 
-// answer returns one of the document's answers, compiled.
-func (o *operation) answer(i int) *answer {
+// Answer returns one of the document's answers, compiled.
+func (o *operation) Answer(i int) *Answer {
 	if a := o.answers[i].Load(); a != nil {
 		return a
 	}
 	d := &o.document.Answers[i]
-	a := &answer{name: o.base.name, static: d.Body, hooks: o.base.hooks, lets: o.base.lets}
+	a := &Answer{Name: o.base.Name, Static: d.Body, Hooks: o.base.Hooks, Lets: o.base.Lets}
 	contentType, fields := negotiate.Head(d)
-	a.contentType = contentType
+	a.ContentType = contentType
 	for _, h := range fields {
-		a.headers = append(a.headers, header{name: h.Name, value: h.Value})
+		a.Headers = append(a.Headers, header{Name: h.Name, Value: h.Value})
 	}
 	a.setStatus(d.Status)
 	o.answers[i].Store(a) // another goroutine may have stored the same answer
@@ -94,14 +98,14 @@ func (o *operation) answer(i int) *answer {
 
 // setStatus sets the status of an answer. Webhooks report that something was done, so an error
 // triggers none.
-func (a *answer) setStatus(status int) {
-	if a.status = status; semantics.HasNoContent(status) {
-		a.template, a.source = renderer.Ready{}, nil
-		if !a.typeDeclared {
-			a.contentType = ""
+func (a *Answer) setStatus(status int) {
+	if a.Status = status; semantics.HasNoContent(status) {
+		a.Template, a.Source = renderer.Ready{}, nil
+		if !a.TypeDeclared {
+			a.ContentType = ""
 		}
 	}
 	if status >= 400 {
-		a.hooks = nil
+		a.Hooks = nil
 	}
 }

@@ -1,4 +1,4 @@
-package listener
+package serve
 
 import (
 	"cmp"
@@ -19,8 +19,8 @@ import (
 const wholeRoom = 16 << 10
 
 // sendPassed writes the answer of an upstream. The error ends the connection.
-func (s *Server) sendPassed(c *call, x *exchange) error {
-	p := &c.reply
+func (s *Server) sendPassed(c *Call, x *Exchange) error {
+	p := &c.Reply
 	bodiless := c.isHead() || semantics.HasNoContent(p.Status)
 	coded := p.Length() < 0 && !bodiless && c.In.Protocol != matcher.HTTP10
 	switch {
@@ -35,16 +35,16 @@ func (s *Server) sendPassed(c *call, x *exchange) error {
 	case c.In.Protocol == matcher.HTTP10:
 		p.Add(fasthttp.HeaderConnection, "keep-alive")
 	}
-	head := p.AppendHead(c.passing.Scratch(), x.conn.Date())
-	if err := x.conn.Flush(); err != nil {
+	head := p.AppendHead(c.passing.Scratch(), x.Conn.Date())
+	if err := x.Conn.Flush(); err != nil {
 		return err
 	}
-	return s.writePassed(c, x.conn, head, p.Sent(c.isHead()), coded, bodiless)
+	return s.writePassed(c, x.Conn, head, p.Sent(c.isHead()), coded, bodiless)
 }
 
 // writePassed writes the head and the body.
-func (s *Server) writePassed(c *call, conn *wire.Connection, head, body []byte, coded, bodiless bool) error {
-	whole := bodiless || c.reply.Passed.Whole
+func (s *Server) writePassed(c *Call, conn *wire.Connection, head, body []byte, coded, bodiless bool) error {
+	whole := bodiless || c.Reply.Passed.Whole
 	if whole && len(body) <= wholeRoom || len(body) == 0 {
 		head, body = append(head, body...), nil
 	}
@@ -68,8 +68,8 @@ func (s *Server) writePassed(c *call, conn *wire.Connection, head, body []byte, 
 }
 
 // tellBroken logs that an answer broke off after its head was sent, at most once a second.
-func (s *Server) tellBroken(c *call, err error) {
+func (s *Server) tellBroken(c *Call, err error) {
 	if suppressed, ok := s.brokenLimiter.Pass(c.In.Time); ok {
-		s.log.Warn("upstream broke off", "endpoint", c.trace.Endpoint, "error", err.Error(), slog.Int("suppressed", suppressed))
+		s.Log.Warn("upstream broke off", "endpoint", c.Trace.Endpoint, "error", err.Error(), slog.Int("suppressed", suppressed))
 	}
 }

@@ -1,4 +1,4 @@
-package listener
+package compile
 
 import (
 	"slices"
@@ -7,7 +7,8 @@ import (
 	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/internal/semantics"
-	"mockserver/listener/reply"
+	"mockserver/listener/protocol/reply"
+	"mockserver/matcher"
 	"mockserver/renderer"
 )
 
@@ -16,15 +17,15 @@ import (
 
 // header is one line of an answer's headers.
 type header struct {
-	name     string
-	value    string             // the value, if it is the same for every request
-	template *renderer.Template // otherwise the template
+	Name     string
+	Value    string             // the value, if it is the same for every request
+	Template *renderer.Template // otherwise the template
 }
 
 // headers compiles what a response declares for its headers. It returns the form of the body, which
 // the declared or default Content-Type determines. An external body is JSON unless a declared
 // Content-Type says otherwise at compile time.
-func (c *compiler) headers(a *answer, resp *item.Response, scope *renderer.Scope) (form renderer.Form, problems syntax.Problems) {
+func (c *Compiler) headers(a *Answer, resp *item.Response, scope *renderer.Scope) (form renderer.Form, problems syntax.Problems) {
 	form = renderer.FormOf(defaultContentType(resp))
 	for i := range resp.Headers {
 		declared := &resp.Headers[i]
@@ -46,11 +47,11 @@ func (c *compiler) headers(a *answer, resp *item.Response, scope *renderer.Scope
 		text, static := t.Static()
 		switch {
 		case static && strings.EqualFold(declared.Name, "Content-Type"):
-			a.contentType = text
+			a.ContentType = text
 		case static:
-			a.headers = append(a.headers, header{name: declared.Name, value: text})
+			a.Headers = append(a.Headers, header{Name: declared.Name, Value: text})
 		default:
-			a.headers = append(a.headers, header{name: declared.Name, template: t})
+			a.Headers = append(a.Headers, header{Name: declared.Name, Template: t})
 		}
 	}
 	return form, problems
@@ -66,34 +67,34 @@ func declaredHeader(resp *item.Response, name string) (string, bool) {
 	return "", false
 }
 
-// addHeaders adds the declared headers to a reply, whatever the rest of it was made from: the
+// AddHeaders adds the declared headers to a reply, whatever the rest of it was made from: the
 // answer itself, a resource, an upstream or a recording.
-func (a *answer) addHeaders(c *call) {
-	for i := range a.headers {
-		if h := &a.headers[i]; h.template == nil {
-			c.reply.Add(h.name, h.value)
+func (a *Answer) AddHeaders(p *reply.Reply, r *matcher.Request) {
+	for i := range a.Headers {
+		if h := &a.Headers[i]; h.Template == nil {
+			p.Add(h.Name, h.Value)
 		} else {
-			c.reply.AddTemplate(h.name, h.template, &c.Request)
+			p.AddTemplate(h.Name, h.Template, r)
 		}
 	}
 }
 
 // hasTemplates reports whether a header depends on the request.
-func (a *answer) hasTemplates() bool {
-	return slices.ContainsFunc(a.headers, func(h header) bool { return h.template != nil })
+func (a *Answer) hasTemplates() bool {
+	return slices.ContainsFunc(a.Headers, func(h header) bool { return h.Template != nil })
 }
 
 // hasSpecial reports whether there is a header that Reply.AppendHead cannot write as fasthttp does.
-func (a *answer) hasSpecial() bool {
-	return slices.ContainsFunc(a.headers, func(h header) bool { return reply.IsSpecial(h.name) })
+func (a *Answer) hasSpecial() bool {
+	return slices.ContainsFunc(a.Headers, func(h header) bool { return reply.IsSpecial(h.Name) })
 }
 
 // fieldNames returns the names of the declared headers, which replace those of an upstream.
-func (a *answer) fieldNames() (names []string) {
-	for i := range a.headers {
-		names = append(names, a.headers[i].name)
+func (a *Answer) fieldNames() (names []string) {
+	for i := range a.Headers {
+		names = append(names, a.Headers[i].Name)
 	}
-	if a.typeDeclared {
+	if a.TypeDeclared {
 		names = append(names, "Content-Type")
 	}
 	return names

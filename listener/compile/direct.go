@@ -1,0 +1,28 @@
+package compile
+
+// isDirect reports whether an answer, and any other answer that a change may lead to, is made
+// immediately and has only headers that Reply.AppendHead handles. calm means that this holds for all
+// answers of the snapshot: if rows change meanwhile, the endpoint is chosen again.
+func (a *Answer) isDirect(calm bool) bool {
+	return !a.Disturbed && !a.may((*Answer).isSlow) && (a.Changes == nil || calm)
+}
+
+// isSlow reports whether an answer may wait, or has headers that Reply.AppendHead does not handle.
+func (a *Answer) isSlow() bool {
+	return a.waits || a.Proxy != nil || a.Source != nil && a.Source.IsRemote() || a.hasSpecial() || a.Status != 0 && (a.Status < 200 || a.Status >= 1000)
+}
+
+// may reports whether a condition holds for the answer, or for one that may be sent instead of it.
+func (a *Answer) may(is func(*Answer) bool) bool {
+	for i := range a.Outcomes {
+		if a.Outcomes[i].may(is) {
+			return true
+		}
+	}
+	for i := range a.Elses {
+		if is(&a.Elses[i]) {
+			return true
+		}
+	}
+	return is(a)
+}

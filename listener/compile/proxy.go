@@ -1,0 +1,115 @@
+package compile
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"mockserver/config"
+	"mockserver/config/item"
+	"mockserver/config/syntax"
+	"mockserver/fetcher/upstream"
+	"mockserver/internal/json"
+	"mockserver/internal/wording"
+	"mockserver/listener/observe/recording"
+	"mockserver/listener/protocol/reply"
+	"mockserver/matcher"
+	"mockserver/renderer"
+)
+
+// proxies contains the upstreams of a server. They survive reloads.
+type proxies struct {
+	upstreams  upstream.Set
+	Recordings *recording.Set
+	named      map[string]*upstream.Upstream // the upstreams of the specification being compiled, by name; nil for an invalid one
+}
+
+// compileUpstreams compiles the upstreams of a specification.
+func (p *proxies) compileUpstreams(spec *config.Spec, env func(string) (string, bool)) (problems syntax.Problems) {
+	if p.upstreams.Via == "" { // a server recognizes its own requests by this name
+		p.upstreams.Via = upstream.Via(fmt.Sprintf("mockserver-%016x", rand.Uint64()))
+	}
+	p.upstreams.Begin()
+	p.Recordings.Begin()
+	p.named = map[string]*upstream.Upstream{}
+	for _, name := range spec.BrokenUpstreams {
+		p.named[name] = nil
+	}
+	scope := &renderer.Scope{Env: env}
+	for i := range spec.Upstreams {
+		u, wrong := p.upstreams.Add(&spec.Upstreams[i], scope)
+		problems = append(append(problems, wrong...), recording.Check(&spec.Upstreams[i], scope)...)
+		p.named[spec.Upstreams[i].Name] = u
+	}
+	return problems
+}
+
+// proxy describes how an answer passes requests on.
+type proxy struct {
+	To        *upstream.Upstream
+	Tap       *recording.Tap
+	Path      *renderer.Template // the path to request; nil if it is fixed, or the request's own
+	Fixed     []byte             // the path if it is fixed; nil for the request's own
+	Forwarded bool
+	missing   bool     // requests are passed on only if the answer itself has nothing to send
+	finds     int      // how many rows must exist for the answer itself to be sent
+	set       []string // the headers that the answer declares, which replace those of the upstream
+}
+
+// proxy compiles the proxy of an answer; nil for none.
+func (c *Compiler) proxy(e *item.Endpoint, scope *renderer.Scope) (*proxy, syntax.Problems) {
+	declared := e.Response.Proxy
+	if declared == nil {
+		return nil, nil
+	}
+	to, known := c.named[declared.To.Value]
+	if !known {
+		var names []string
+		for name := range c.named {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		what := fmt.Sprintf("there is no upstream %q%s", wording.Clip(declared.To.Value), wording.DidYouMean(declared.To.Value, names))
+		return nil, syntax.Problems{{Pos: declared.To.Pos, Key: declared.To.Key, What: what}}
+	}
+	p := &proxy{To: to, Tap: c.Recordings.Tap(declared.To.Value), Forwarded: declared.Forwarded, missing: declared.When == item.ProxyMissing}
+	if p.missing {
+		p.finds = len(e.Find)
+	}
+	var problems syntax.Problems
+	if declared.Path.Value != "" {
+		var text string
+		text, p.Path, problems = renderer.CompileText(declared.Path, renderer.URL, scope)
+		p.Fixed = []byte(text)
+	}
+	return p, problems
+}
+
+// proxies reports whether requests to the endpoint may be passed on.
+func (a *Answer) proxies() bool {
+	return a.may(func(o *Answer) bool { return o.Proxy != nil })
+}
+
+// Takes reports whether a request is passed on without looking up the answer's own content.
+func (p *proxy) Takes(r *matcher.Request) bool {
+	if p == nil || !p.missing {
+		return p != nil
+	}
+	for i := range min(p.finds, len(r.Rows)) {
+		if r.Rows[i].Kind == json.Missing {
+			return true
+		}
+	}
+	return false
+}
+
+// Sets reports whether the answer itself declares the header with the given name.
+func (p *proxy) Sets(name []byte) bool {
+	for _, one := range p.set {
+		if len(one) == len(name) && strings.EqualFold(one, reply.Text(name)) {
+			return true
+		}
+	}
+	return false
+}

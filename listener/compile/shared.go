@@ -1,0 +1,33 @@
+package compile
+
+import (
+	"mockserver/config/item"
+	"mockserver/listener/protocol/websocket"
+	"mockserver/listener/serve/traffic"
+	"mockserver/matcher"
+)
+
+// sharedNumbers returns a function that returns the next number of a counter that replicas share.
+func (c *Compiler) sharedNumbers(name string, strict bool) func() int64 {
+	if c.waits = true; c.Shared == nil { // it is only checked
+		return nil
+	}
+	return c.Shared.Numbers(name, strict).Number
+}
+
+// socketSeed returns the seed of a WebSocket; nil without Options.Seed.
+func (c *Compiler) socketSeed(asking *item.Endpoint) *websocket.Seed {
+	if !c.Chance.Seeded {
+		return nil
+	}
+	counts := traffic.NewCounts(&c.Carried, asking, true)
+	return &websocket.Seed{
+		Condition: func(holds func(*matcher.Request) bool) func(*matcher.Request) bool {
+			return c.Chance.Conditional(counts, holds)
+		},
+		Connection: func() func(uint64, *matcher.Random) {
+			connection := counts.Next() << 32
+			return func(nth uint64, numbers *matcher.Random) { c.Chance.SeedNth(counts, connection|nth, numbers) }
+		},
+	}
+}

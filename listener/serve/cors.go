@@ -1,0 +1,96 @@
+package serve
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"mockserver/listener/protocol/reply"
+)
+
+// preflightMaxAge is how many seconds a browser may cache a preflight response.
+const preflightMaxAge = "600"
+
+// respondOptions answers OPTIONS on a path that does not declare it. Unless Options.NoCORS is set,
+// a preflight request is allowed what the endpoint that it asks about declares, and otherwise the
+// methods of the path and all headers that it asks for.
+func (s *Server) respondOptions(sn *World, c *Call, methods []string) {
+	allowed := allow(methods)
+	c.Reply.Add(fasthttp.HeaderAllow, allowed)
+	requested, _ := c.Header(fasthttp.HeaderAccessControlRequestMethod)
+	if s.NoCORS || len(requested) == 0 || !c.hasOrigin() {
+		return
+	}
+	sn.addDeclaredCORS(c, string(requested))
+	headers, _ := c.Header(fasthttp.HeaderAccessControlRequestHeaders)
+	for _, h := range []reply.Field{
+		{Name: fasthttp.HeaderAccessControlAllowMethods, Value: allowed},
+		{Name: fasthttp.HeaderAccessControlAllowHeaders, Value: reply.Text(headers)},
+		{Name: fasthttp.HeaderAccessControlMaxAge, Value: preflightMaxAge},
+	} {
+		if h.Value != "" && !c.Reply.Has(h.Name) {
+			c.Reply.Add(h.Name, h.Value)
+		}
+	}
+	c.Reply.Add(fasthttp.HeaderVary, "Access-Control-Request-Method, Access-Control-Request-Headers")
+}
+
+// addDeclaredCORS adds the headers for preflights of the endpoint that a request with the given
+// method would reach.
+func (sn *World) addDeclaredCORS(c *Call, method string) {
+	if sn.Preflights == nil {
+		return
+	}
+	if method == fasthttp.MethodHead && sn.Preflights.First(&c.Request, method) < 0 {
+		method = fasthttp.MethodGet
+	}
+	i := sn.Preflights.Match(&c.Request, method)
+	holds := i >= 0
+	if !holds {
+		i = sn.Preflights.First(&c.Request, method)
+	}
+	if i < 0 {
+		return
+	}
+	for _, h := range sn.Answers[i].Preflight {
+		if h.Template == nil {
+			c.Reply.Add(h.Name, h.Value)
+		} else if holds {
+			c.Reply.AddTemplate(h.Name, h.Template, &c.Request)
+		}
+	}
+	c.Reply.Fields = slices.DeleteFunc(c.Reply.Fields, func(f reply.Field) bool { return f.Value == "" })
+}
+
+// allowOrigin lets pages of any origin read the response, unless Options.NoCORS is set or the
+// response already has Access-Control-Allow-Origin. Credentials are never allowed here.
+func (s *Server) allowOrigin(c *Call) {
+	if !s.NoCORS && c.hasOrigin() && !c.Reply.Has(fasthttp.HeaderAccessControlAllowOrigin) {
+		c.Reply.Add(fasthttp.HeaderAccessControlAllowOrigin, "*")
+	}
+}
+
+// hasOrigin reports whether the request may come from a page in a browser.
+func (c *Call) hasOrigin() bool {
+	origin, _ := c.Header(fasthttp.HeaderOrigin)
+	return len(origin) > 0
+}
+
+// addAllow adds Allow to a declared response to OPTIONS that lacks it.
+func addAllow(sn *World, c *Call) {
+	if !c.Reply.Has(fasthttp.HeaderAllow) {
+		c.Reply.Add(fasthttp.HeaderAllow, allow(sn.Table.Methods(&c.Request)))
+	}
+}
+
+// allow returns the value of Allow for a path with the declared methods.
+func allow(methods []string) string {
+	all := slices.Clone(methods)
+	if slices.Contains(all, fasthttp.MethodGet) {
+		all = append(all, fasthttp.MethodHead)
+	}
+	all = append(all, fasthttp.MethodOptions)
+	slices.Sort(all)
+	return strings.Join(slices.Compact(all), ", ")
+}

@@ -1,0 +1,186 @@
+package serve
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+
+	"github.com/valyala/fasthttp"
+
+	"mockserver/listener/compile"
+	"mockserver/listener/observe/record"
+	"mockserver/listener/protocol/reply"
+	"mockserver/listener/protocol/wire"
+	"mockserver/listener/serve/negotiate"
+)
+
+// An answer that is the same for every request is sent as prepared bytes if the request is a plain
+// one: see head.isPlain. Reading such a request and writing its response takes a comparison of its
+// bytes, a lookup and a copy. The request is checked as strictly as fasthttp would check it, and
+// the response has the bytes that fasthttp would send.
+
+// Fixed is a fixed response.
+type Fixed struct {
+	Head []byte // status line, headers and the empty line
+	date int    // index of the value of Date
+	Body []byte
+	// Requests may choose another answer by their query or their Accept header.
+	chosen, typed bool
+	limited       bool // any query may choose another answer
+
+	answer   *compile.Answer // the answer of the endpoint
+	status   int
+	counters *record.Counters // nil when nothing is recorded
+}
+
+// MaxFixed is the size of the largest fixed response in bytes. Copying a larger one costs more than
+// it saves.
+const MaxFixed = 16 << 10
+
+// maxLength is the length from which paths are no longer distinguished by length: see world.lengths.
+const maxLength = 63
+
+// World is a snapshot with the responses that are prepared for it.
+type World struct {
+	*compile.Snapshot
+	fixed map[string]*Fixed // by path; nil for a path whose answer is not fixed
+	// lengths has a bit for each length of these paths, up to maxLength, which excludes most other
+	// paths.
+	lengths uint64
+}
+
+// Prepare prepares what is the same for every request.
+func Prepare(sn *compile.Snapshot) *World {
+	w := &World{Snapshot: sn}
+	for i := range sn.Answers {
+		prepareBlock(&sn.Answers[i])
+	}
+	if sn.Paths == nil {
+		return w
+	}
+	w.fixed = make(map[string]*Fixed, len(sn.Paths))
+	var scratch fixing
+	for path, i := range sn.Paths {
+		w.lengths |= 1 << min(len(path), maxLength)
+		if w.fixed[path] = nil; i >= 0 {
+			w.fixed[path] = scratch.fix(&sn.Answers[i])
+		}
+	}
+	return w
+}
+
+// fixing is the scratch space for building fixed responses one after the other.
+type fixing struct {
+	resp fasthttp.Response
+	out  bufio.Writer
+}
+
+// fix returns a fixed answer as bytes; nil if the answer is too large or cannot be prepared.
+func (w *fixing) fix(a *compile.Answer) *Fixed {
+	p := fixedReply(a)
+	resp := &w.resp
+	resp.Reset()
+	resp.Header.SetNoDefaultContentType(true)
+	encode(p, resp)
+	w.out.Reset(io.Discard)
+	if resp.Write(&w.out) != nil { // completes the headers
+		return nil
+	}
+	f := &Fixed{Head: bytes.Clone(resp.Header.Header()), Body: p.Body, answer: a, status: a.Status, counters: a.Counters}
+	f.date = bytes.Index(f.Head, dateLine) + len(dateLine)
+	if len(f.Head)+len(f.Body) > MaxFixed || f.date < len(dateLine) {
+		return nil
+	}
+	if a.Operation != nil {
+		f.chosen, f.typed, f.limited = true, a.Operation.Typed, a.Operation.Limited
+	}
+	return f
+}
+
+// Fixed returns the reply, for the journal.
+func (f *Fixed) Fixed() *reply.Reply { return fixedReply(f.answer) }
+
+// fixedReply returns the reply of a fixed answer.
+func fixedReply(a *compile.Answer) *reply.Reply {
+	var c Call
+	c.Reply.Begin()
+	new(Server).write(a, &c) // it needs nothing from the server
+	return &c.Reply
+}
+
+var dateLine = []byte("\r\nDate: ")
+
+// Fixed returns the fixed response for plain requests to a path, or nil if there is none. It
+// returns nil while the server is stopping, because each response must then announce that it is the
+// last.
+func (s *Server) Fixed(path []byte) *Fixed {
+	if s.Stopping.Load() {
+		return nil
+	}
+	w := s.Snapshot.Load()
+	if w.lengths&(1<<min(len(path), maxLength)) == 0 {
+		return nil
+	}
+	return w.fixed[string(path)]
+}
+
+// AnswerPlain returns a function that answers plain requests, either with the fixed responses that
+// lookup finds by path or with direct answers.
+func (s *Server) AnswerPlain(lookup func(path []byte) *Fixed) func(*wire.Connection, *wire.Plain) (bool, error) {
+	return func(c *wire.Connection, p *wire.Plain) (bool, error) {
+		if c.IsOld() { // the response must say so
+			return false, nil
+		}
+		c.NoteReads(s.Recorder != nil)
+		if done, err := s.answerFixed(lookup, c, p); done || err != nil {
+			return done, err
+		}
+		return s.answerDirectly(c, p)
+	}
+}
+
+// answerFixed answers a plain request if its answer is fixed, and reports whether it did. The
+// response is written over the request. The error is from writing.
+func (s *Server) answerFixed(lookup func(path []byte) *Fixed, c *wire.Connection, p *wire.Plain) (done bool, err error) {
+	if string(p.Method) != fasthttp.MethodGet {
+		return false, nil
+	}
+	path, query, _ := bytes.Cut(p.Target, []byte{'?'})
+	if last := len(path) - 1; last > 0 && path[last] == '/' {
+		path = path[:last]
+	}
+	f := lookup(path)
+	if f != nil && len(f.Head)+len(f.Body) > cap(p.Bytes) {
+		c.Enlarge()
+		return false, nil
+	}
+	if f == nil || f.chosen && len(query) > 0 && (f.limited || negotiate.Asks(query)) || f.typed && p.Accepts {
+		return false, nil
+	}
+	isTold := f.counters != nil && s.countFixed(c, f, p.Bytes)
+	b := append(append(p.Bytes[:0], f.Head...), f.Body...)
+	copy(b[f.date:], c.Date())
+	_, err = c.Write(b)
+	if isTold {
+		s.Recorder.Journal().Settle()
+	}
+	return true, err
+}
+
+// A request with a fixed answer takes the same path whether the journal samples it or not:
+// otherwise the sampled requests would be slower than those they represent. The journal stores its
+// raw bytes before the response is written, so that a client that has the response finds the
+// request in the journal. The bytes are parsed after the response is written, or when the journal
+// is read.
+
+// countFixed counts a fixed response that is about to be written, and reports whether the journal
+// stores the request.
+func (s *Server) countFixed(c *wire.Connection, f *Fixed, request []byte) (isTold bool) {
+	came, took := c.LastRead()
+	told, wanted := s.Recorder.CountFixed(f.counters, c.Shard(), f.status, len(f.Body), took)
+	if wanted {
+		told.Answer, told.Request, told.Time, told.Remote, told.TLS = f, bytes.Clone(request), c.TimeOf(came), c.RemoteAddr(), c.TLS
+		s.Recorder.Journal().Tell(told)
+	}
+	return wanted
+}

@@ -1,0 +1,151 @@
+package serve
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"mockserver/dispatcher"
+	"mockserver/internal/wording"
+	"mockserver/listener/compile"
+	"mockserver/listener/serve/webhook"
+	"mockserver/matcher"
+	"mockserver/renderer"
+)
+
+// webhookLines is the maximum number of log lines about failed webhooks per second.
+const webhookLines = 10
+
+// notify schedules the webhooks of an answer whose conditions are true, unless the request itself
+// results from too long a chain of webhooks. Their content is rendered now, from the request and
+// the reply; their delay starts when the response has been written.
+func (s *Server) notify(a *compile.Answer, c *Call) {
+	if len(a.Hooks) == 0 {
+		return
+	}
+	r := &c.Request
+	r.Answer = &c.Reply
+	depth := webhook.Depth(r)
+	if depth >= webhook.MaxDepth {
+		if suppressed, ok := s.webhookLimiter.Pass(time.Now()); ok {
+			s.Log.Warn("no webhook: too many webhooks led to this request", "endpoint", a.Name, "depth", depth, "suppressed", suppressed)
+		}
+		return
+	}
+	s.rendered(a.Hooks, r, depth, func(h *webhook.Hook, d dispatcher.Delivery) {
+		if !s.accepts(h, &d) {
+			return
+		}
+		if c.peer == nobody { // nothing reports when the response is written
+			s.Webhooks.Start(d, time.Now())
+			return
+		}
+		f := s.followingOf(c.peer)
+		f.Deliveries = append(f.Deliveries, d)
+		c.peer.AfterWrite(f.Start)
+	})
+	if coded := c.Reply.Coded; coded != nil && coded.Err != nil {
+		if suppressed, ok := s.webhookLimiter.Pass(time.Now()); ok {
+			s.Log.Warn("no response.body: it cannot be decoded", "endpoint", a.Name, "error", coded.Err.Error(), "suppressed", suppressed)
+		}
+	}
+}
+
+// NotifyMoved schedules the webhooks of a row that has changed by itself at the given time. It does
+// not wait for the webhook store, because requests that read the set wait for the caller.
+func (s *Server) NotifyMoved(hooks []webhook.Hook, r *matcher.Request, at time.Time) {
+	r.MaxText = s.MaxResponse
+	s.rendered(hooks, r, 0, func(h *webhook.Hook, d dispatcher.Delivery) {
+		start := func() {
+			if s.accepts(h, &d) {
+				s.Webhooks.Start(d, at)
+			}
+		}
+		if !s.Stored || !s.Storing.Do(start) {
+			start()
+		}
+	})
+}
+
+// accepts offers a webhook to the dispatcher, and reports whether the dispatcher accepts it. A
+// refusal is logged.
+func (s *Server) accepts(h *webhook.Hook, d *dispatcher.Delivery) bool {
+	err := s.Webhooks.Accept(d)
+	if err != nil {
+		s.tellRefused(h, err)
+	}
+	return err == nil
+}
+
+// rendered renders the webhooks whose conditions are true, and passes them to do. Those that cannot
+// be rendered are counted and logged.
+func (s *Server) rendered(hooks []webhook.Hook, r *matcher.Request, depth int, do func(*webhook.Hook, dispatcher.Delivery)) {
+	for i := range hooks {
+		h := &hooks[i]
+		if !h.Applies(r) {
+			continue
+		}
+		d, err := h.Delivery(r, depth+1)
+		switch {
+		case r.Stopped == renderer.ErrLeft:
+			return
+		case r.Stopped != nil:
+			_, err = s.unfinished(r.Stopped)
+			r.Stopped = nil
+		}
+		if err != nil {
+			s.Unsendable.Add(1)
+			s.TellFailed(dispatcher.Failure{Webhook: h.Webhook(), Attempt: 1, Final: true, Err: err})
+			continue
+		}
+		do(h, d)
+	}
+}
+
+// Following holds the webhooks of a peer whose delay starts when the response has been
+// written.
+type Following struct {
+	Deliveries []dispatcher.Delivery
+	Start      func(written time.Time)
+}
+
+func (s *Server) followingOf(p peer) *Following {
+	f, _ := (*p.Kept()).(*Following)
+	if f == nil {
+		f = &Following{}
+		f.Start = func(written time.Time) {
+			for i := range f.Deliveries {
+				s.Webhooks.Start(f.Deliveries[i], written)
+			}
+			clear(f.Deliveries)
+			f.Deliveries = f.Deliveries[:0]
+		}
+		*p.Kept() = f
+	}
+	return f
+}
+
+// tellRefused logs that a webhook was not accepted, at most once a second.
+func (s *Server) tellRefused(h *webhook.Hook, err error) {
+	if suppressed, ok := s.refusedLimiter.Pass(time.Now()); ok {
+		s.Log.Error("webhook refused", "webhook", h.Webhook().Name, "error", err.Error(), "suppressed", suppressed)
+	}
+}
+
+// TellFailed logs a failed attempt to send a webhook, at most webhookLines times a second.
+func (s *Server) TellFailed(f dispatcher.Failure) {
+	suppressed, ok := s.webhookLimiter.Pass(time.Now())
+	if !ok {
+		return
+	}
+	attrs := []slog.Attr{slog.String("webhook", f.Webhook.Name), slog.Int("attempt", f.Attempt), slog.Bool("final", f.Final)}
+	if f.Err != nil {
+		attrs = append(attrs, slog.String("error", wording.Bounded(f.Err.Error())))
+	} else {
+		attrs = append(attrs, slog.Int("status", f.Status))
+	}
+	if suppressed > 0 {
+		attrs = append(attrs, slog.Int("suppressed", suppressed))
+	}
+	s.Log.LogAttrs(context.Background(), slog.LevelWarn, "webhook failed", attrs...)
+}

@@ -1,0 +1,140 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"mockserver/fetcher/upstream"
+	"mockserver/internal/ascii"
+	"mockserver/internal/wording"
+	"mockserver/listener/compile"
+	"mockserver/listener/observe/record"
+	"mockserver/listener/observe/recording"
+	"mockserver/listener/protocol/reply"
+)
+
+// passing is an upstream's answer on its way to the client.
+type passing struct {
+	*upstream.Exchange // nil for none
+	passed             reply.Passed
+	coded              reply.Coded
+	target             []byte
+	taping             recording.Taping
+}
+
+// endPassing releases the exchange with an upstream.
+func (c *Call) endPassing() {
+	if x := c.passing.Exchange; x != nil {
+		c.passing.taping.End(x, recording.CodeLeft, record.StatusLeft) // the rest of its body was not read
+		x.Free()
+		c.passing.Exchange = nil
+	}
+}
+
+// pass replies to a request with a recorded answer, or else passes the request on and replies with
+// the upstream's response. It reports whether there was such an answer or response.
+func (s *Server) pass(a *compile.Answer, c *Call) bool {
+	p := a.Proxy
+	c.endPassing()
+	x := &c.passing
+	var waited time.Duration
+	if rec := p.Tap.Recorder(); rec != nil {
+		found, wait, err := x.taping.Begin(rec, &c.Request, uint64(c.peer.Shard()), c.waiter(), p.To.Deadline(time.Now()))
+		if waited = wait; waited > 0 {
+			c.Trace.Proxied, c.Trace.Upstream = true, waited
+		}
+		switch {
+		case err != nil:
+			return s.failPassing(a, c, err)
+		case found != nil:
+			s.serveRecorded(a, c, found)
+			return true
+		}
+	}
+	x.Exchange = upstream.NewExchange()
+	asked := upstream.Asked{Request: &c.Request, Target: p.Fixed, Forwarded: p.Forwarded, Room: c.Reply.Room, Waiter: c.waiter()}
+	if p.Path != nil {
+		x.target = p.Path.Append(x.target[:0], &c.Request)
+		asked.Target = x.target
+	}
+	if c.whole || len(a.Hooks) > 0 { // a fault or a webhook may need all of it
+		asked.Most = int64(s.MaxResponse)
+	}
+	begun := time.Now()
+	err := p.To.Do(x.Exchange, &asked)
+	c.Trace.Proxied, c.Trace.Upstream, c.Trace.Place = true, max(waited+time.Since(begun), 1), x.Waited
+	if err != nil {
+		return s.failPassing(a, c, err)
+	}
+	x.taping.Answered(x.Exchange)
+	c.Reply.Fields = c.Reply.Fields[:0]
+	c.Reply.Status, c.Reply.Body, c.Reply.Rendered = x.Status, x.Body, true
+	x.coded = reply.Coded{Max: int64(s.MaxResponse)}
+	c.Reply.Coded = &x.coded
+	for _, f := range x.Fields {
+		if !p.Sets(f.Name) && !(c.whole && ascii.EqualFold(f.Name, "date")) { // other encoders write their own
+			c.Reply.Add(reply.Text(f.Name), reply.Text(f.Value))
+		}
+	}
+	a.AddHeaders(&c.Reply, &c.Request)
+	if a.TypeDeclared {
+		c.Reply.ContentType = a.ContentType
+	}
+	if !c.whole || c.isHead() {
+		x.passed = reply.Passed{Reason: reply.Text(x.Reason), Length: x.Length, Whole: x.Whole}
+		c.Reply.Passed = &x.passed
+	}
+	return true
+}
+
+// ReadWatching reads the rest of the upstream's response. It returns upstream.ErrLeft as soon as the
+// client leaves.
+func (x *passing) ReadWatching(b []byte, w upstream.Waiter) (int, error) {
+	n, err := x.Exchange.ReadWatching(b, w)
+	if err == upstream.ErrLeft {
+		x.taping.End(x.Exchange, recording.CodeLeft, record.StatusLeft)
+	}
+	x.taping.More(x.Exchange, b[:n], err == io.EOF, err != nil && err != io.EOF)
+	return n, err
+}
+
+// failPassing answers a request that got no response from the upstream, unless the client has left.
+// It returns false.
+func (s *Server) failPassing(a *compile.Answer, c *Call, err error) bool {
+	f := reply.ProxyFailed
+	switch {
+	case errors.Is(err, upstream.ErrLeft):
+		c.passing.taping.End(c.passing.Exchange, recording.CodeLeft, record.StatusLeft)
+		c.Reply.Status = record.StatusLeft
+		return false
+	case errors.Is(err, upstream.ErrTimeout):
+		f = reply.ProxyTimeout
+	case errors.Is(err, upstream.ErrLoop):
+		f = reply.ProxyLoop
+	case errors.Is(err, upstream.ErrUpgrade):
+		f = reply.NotProxied
+	}
+	c.passing.taping.End(c.passing.Exchange, f.Code, f.Status)
+	err = fmt.Errorf("upstream %s (%s): %w", a.Proxy.To.Name, a.Proxy.To.URL, err)
+	f.Write(&c.Reply, wording.Bounded(err.Error()))
+	s.TellServerError(f, a, err)
+	return false
+}
+
+// serveRecorded sets the reply to a recorded answer.
+func (s *Server) serveRecorded(a *compile.Answer, c *Call, found *recording.Served) {
+	c.Reply.Fields = c.Reply.Fields[:0]
+	c.passing.coded = reply.Coded{Max: int64(s.MaxResponse)}
+	c.Reply.Status, c.Reply.Body, c.Reply.Coded = found.Status, found.Body, &c.passing.coded
+	for _, h := range found.Headers {
+		if !a.Proxy.Sets([]byte(h[0])) {
+			c.Reply.Add(h[0], h[1])
+		}
+	}
+	a.AddHeaders(&c.Reply, &c.Request)
+	if a.TypeDeclared {
+		c.Reply.ContentType = a.ContentType
+	}
+}

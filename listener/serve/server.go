@@ -1,0 +1,80 @@
+// Package serve answers one request after the other, whatever protocol it came in: match, admit,
+// disturb, respond, notify, record. It receives requests from packages wire and h2, and gives them the
+// reply to write.
+package serve
+
+import (
+	"log/slog"
+	"sync/atomic"
+
+	"mockserver/dispatcher"
+	"mockserver/internal/loglimit"
+	"mockserver/listener/observe/record"
+	"mockserver/listener/observe/sentry"
+	"mockserver/listener/protocol/h2"
+	"mockserver/listener/protocol/websocket"
+	"mockserver/listener/serve/webhook"
+)
+
+// Options say how requests are answered, in addition to the snapshot.
+type Options struct {
+	Log             *slog.Logger
+	MaxBody         int  // maximum size of a request body, in bytes
+	MaxResponse     int  // maximum size of a body, header or message made by a template, in bytes
+	UnmatchedStatus int  // status for requests that match no endpoint; 0 is 404 or 405
+	NoCORS          bool // no Access-Control headers are sent
+	AccessLog       bool // one line is logged per request
+	ServerTiming    bool // responses have a Server-Timing header
+	Stored          bool // webhooks are stored
+}
+
+// Server answers requests.
+type Server struct {
+	Options
+	Snapshot  atomic.Pointer[World]
+	Stopping  atomic.Bool           // each response announces that it is the last one of its connection
+	Handler   func(*Exchange) error // handle, unless a test replaces it
+	HTTP2     h2.Server
+	Dialogues websocket.Dialogues
+	Webhooks  *dispatcher.Queue
+	Storing   webhook.Storing
+	Recorder  *record.Recorder // nil counts nothing
+	Reports   *sentry.Reporter // nil reports nothing; set before the first connection
+
+	Unsendable atomic.Int64 // webhooks that could not be rendered or have an invalid URL
+	// Limiters of log lines, about failed and refused webhooks, upstreams that broke off, and
+	// unmatched requests.
+	webhookLimiter, refusedLimiter, brokenLimiter, unmatchedLimiter *loglimit.Limiter
+	ServerErrors                                                    *loglimit.OncePerMinute
+}
+
+const unmatchedPerSecond = 10
+
+// New returns a server that has no snapshot yet.
+func New(opts Options) *Server {
+	s := &Server{Options: opts, ServerErrors: loglimit.NewOncePerMinute()}
+	limiter := func(lines int, what string) *loglimit.Limiter {
+		return loglimit.New(lines, loglimit.TellSuppressed(s.Log, what))
+	}
+	s.webhookLimiter, s.refusedLimiter = limiter(webhookLines, "webhook failed"), limiter(1, "webhook refused")
+	s.brokenLimiter, s.unmatchedLimiter = limiter(1, "upstream broke off"), limiter(unmatchedPerSecond, "unmatched request")
+	s.Dialogues.MaxText, s.Dialogues.Stopped = opts.MaxResponse, s.socketStopped
+	if opts.AccessLog {
+		s.Dialogues.Log = s.Log
+	}
+	s.Handler = s.Handle
+	return s
+}
+
+// Flush logs how many log lines were suppressed since the last time.
+func (s *Server) Flush() {
+	for _, l := range []*loglimit.Limiter{s.unmatchedLimiter, s.webhookLimiter, s.refusedLimiter, s.brokenLimiter} {
+		l.Flush()
+	}
+	answers := s.Snapshot.Load().Answers
+	for i := range answers {
+		if r := answers[i].Rules; r != nil {
+			r.Flush()
+		}
+	}
+}

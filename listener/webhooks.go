@@ -1,0 +1,62 @@
+package listener
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"mockserver/dispatcher"
+	"mockserver/listener/serve/webhook"
+)
+
+// openWebhooks starts the queue. If Options.NoWebhooks is set, stored webhooks are not sent either.
+func (s *Server) openWebhooks() error {
+	opts := dispatcher.Options{MaxPending: s.opts.MaxPendingWebhooks, Logger: s.log, Failed: s.calls.TellFailed}
+	var err error
+	if s.opts.WebhookStore != "" && !s.opts.NoWebhooks {
+		if opts.Store, opts.Fallback, err = webhook.Store(s.opts.WebhookStore); err != nil {
+			return err
+		}
+	}
+	s.calls.Webhooks, err = dispatcher.Open(opts)
+	return err
+}
+
+// closeWebhooks sends the webhooks that fall due before ctx ends, and logs the totals.
+func (s *Server) closeWebhooks(ctx context.Context) error {
+	if s.calls.Webhooks == nil { // it was never started
+		return nil
+	}
+	stats, err := s.calls.Webhooks.Close(ctx)
+	stats.Dead += s.calls.Unsendable.Load()
+	if errors.Is(err, dispatcher.ErrClosed) {
+		return nil
+	}
+	if stats.Lag.Count > 0 || stats.Pending+stats.Dead+stats.Refused > 0 {
+		level := slog.LevelInfo
+		if stats.Abandoned > 0 {
+			level = slog.LevelWarn
+		}
+		s.log.LogAttrs(context.Background(), level, "webhooks",
+			slog.Int64("delivered", stats.Delivered), slog.Int64("retried", stats.Retried),
+			slog.Int64("dead", stats.Dead), slog.Int64("refused", stats.Refused),
+			slog.Int64("abandoned", stats.Abandoned), slog.Int64("kept", stats.Kept),
+			slog.Duration("lag_p50", stats.Lag.Quantile(0.5)), slog.Duration("lag_p99", stats.Lag.Quantile(0.99)),
+			slog.Duration("lag_max", stats.Lag.Max))
+	}
+	return err
+}
+
+// ended returns a context that has been canceled.
+func ended() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+// Webhooks returns the statistics of the webhooks so far.
+func (s *Server) Webhooks() dispatcher.Stats {
+	stats := s.calls.Webhooks.Stats()
+	stats.Dead += s.calls.Unsendable.Load()
+	return stats
+}
