@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,6 +17,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/coder/websocket"
 
 	"mockserver/internal/harness"
 	"mockserver/internal/harness/volume"
@@ -420,12 +423,19 @@ var dice = regexp.MustCompile(`^[1-6] \(`)
 // server sends first, and then answers each line that is typed.
 func (r *reader) talk(target string, lines []string) string {
 	r.t.Helper()
-	socket := r.server.Socket(target, nil)
+	ctx, cancel := context.WithTimeout(r.t.Context(), harness.Patience)
+	defer cancel()
+	socket, _, err := websocket.Dial(ctx, r.server.URL+target, nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer socket.CloseNow()
 	for i := 0; i < len(lines); i += 2 {
 		if i > 0 {
-			socket.Say(lines[i-1])
+			_ = socket.Write(ctx, websocket.MessageText, []byte(lines[i-1])) // an error is also that of Read
 		}
-		_, heard, err := socket.Read()
+		_, text, err := socket.Read(ctx)
+		heard := string(text)
 		if err != nil {
 			r.t.Fatalf("%s: %v", lines[i], err)
 		}

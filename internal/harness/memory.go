@@ -5,16 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"testing"
 )
-
-// Rename renames a file.
-func Rename(t *testing.T, from, to string) {
-	t.Helper()
-	if err := os.Rename(from, to); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // Usage contains the system resources that a process uses.
 type Usage struct{ RSS, Threads, Descriptors int } // RSS is in KiB

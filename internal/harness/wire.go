@@ -2,7 +2,6 @@ package harness
 
 import (
 	"crypto/tls"
-	"io"
 	"net"
 	"strings"
 	"testing"
@@ -26,20 +25,6 @@ func (p *Process) Dial() net.Conn {
 	p.T.Cleanup(func() { _ = c.Close() })
 	_ = c.SetDeadline(time.Now().Add(Patience)) // a TCP connection supports deadlines
 	return c
-}
-
-// Wire sends bytes unchanged over a separate connection and returns everything received until the
-// server closes the connection. A failed write does not fail the test: a server may respond and
-// close the connection before it has read everything.
-func (p *Process) Wire(request string) string {
-	p.T.Helper()
-	c := p.Dial()
-	go func() { _, _ = io.WriteString(c, request) }()
-	b, err := io.ReadAll(c)
-	if err != nil && len(b) == 0 {
-		p.T.Fatalf("no response: %v", err)
-	}
-	return string(b)
 }
 
 // PortOf returns the port of "host:port" or "http://host:port".

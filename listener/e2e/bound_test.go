@@ -82,7 +82,7 @@ func TestBound_WhatTemplatesMake(t *testing.T) {
 	}
 	p.WaitLine(0, "webhook failed", tooLarge)
 
-	talk := p.Socket("/talk", nil)
+	talk := openSocket(p, "/talk", nil)
 	talk.Say(jsonList(1000))
 	talk.Hear(strings.Repeat("0123456789", 1000))
 	talk.Say(jsonList(1001))

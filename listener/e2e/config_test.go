@@ -55,7 +55,7 @@ func (m mistake) reported(t *testing.T) {
 	dir := t.TempDir()
 	workbook(t, filepath.Join(dir, "book.xlsx"))
 	file := harness.WriteFile(t, dir, name, config)
-	said := harness.Refusal(t, file)
+	said := refusalOf(t, file)
 	want := "^" + regexp.QuoteMeta(file) + ":" + line + ":" + column + ": "
 	if m.key != "" {
 		want += regexp.QuoteMeta(m.key) + ": "
@@ -257,7 +257,7 @@ func TestConfig_AFileThatCannotBeReadIsReportedByItsName(t *testing.T) {
 			dir := t.TempDir()
 			harness.WriteFile(t, dir, "mock.txt", "[]")
 			file := filepath.Join(dir, c.file)
-			said := harness.Refusal(t, file)
+			said := refusalOf(t, file)
 			if len(said) != 1 || !strings.HasPrefix(said[0], file+": ") || !strings.Contains(said[0], c.says) {
 				t.Errorf("got %q, want one line about %s that contains %q", said, file, c.says)
 			}
@@ -284,7 +284,7 @@ func TestConfig_AllMistakesAreReportedAtOnce(t *testing.T) {
     response: {}
 `)
 	mocks := harness.WriteFile(t, dir, "more.yml", "- endpoint: {path: nowhere, response: {}}\n")
-	said := harness.Refusal(t, file, "-m", mocks)
+	said := refusalOf(t, file, "-m", mocks)
 	want := []string{
 		file + ":2:", "[0].endpoint.path",
 		file + ":3:", "[0].endpoint.if",
@@ -322,7 +322,7 @@ func TestConfig_TwentyMistakesAreShownAndTheRestCounted(t *testing.T) {
 		t.Run(fmt.Sprint(c.mistakes), func(t *testing.T) {
 			t.Parallel()
 			file := harness.WriteFile(t, t.TempDir(), "mock.yml", strings.Repeat("- endpoint: {path: /a, response: {status: 99}}\n", c.mistakes))
-			said := harness.Refusal(t, file)
+			said := refusalOf(t, file)
 			if len(said) != c.lines || !strings.Contains(said[len(said)-1], c.last) {
 				t.Fatalf("got %d lines, want %d, the last with %q:\n%s", len(said), c.lines, c.last, strings.Join(said, "\n"))
 			}

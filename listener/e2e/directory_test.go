@@ -122,7 +122,7 @@ func TestDirectory_MistakesOfAllItsFilesAreReportedInOrder(t *testing.T) {
 	last := harness.WriteFile(t, t.TempDir(), "0.yml", "- endpoint: {path: x, response: {}}\n")
 	want := []string{dir + "/a.yml:4:26: [1].endpoint.response.body: ", dir + "/b.yml:1:24: [0].endpoint.respons: ",
 		dir + "/c.yml:1:", dir + "/d.yml:1:", last + ":1:20: [0].endpoint.path: "}
-	said := harness.Refusal(t, dir, "-c", last)
+	said := refusalOf(t, dir, "-c", last)
 	if len(said) != len(want) {
 		t.Fatalf("it prints\n%s\nwant %d lines", strings.Join(said, "\n"), len(want))
 	}
@@ -172,7 +172,7 @@ func TestDirectory_OneThatCannotBeServedIsRefused(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir := tree(t, c.files)
-			said := harness.Refusal(t, dir)
+			said := refusalOf(t, dir)
 			if len(said) != 1 || !strings.HasPrefix(said[0], dir+c.says[0]+": ") || !harness.ContainsAll(said[0], c.says) {
 				t.Errorf("it prints %q, want one line about %s%s that contains %q", said, dir, c.says[0], c.says)
 			}
@@ -181,7 +181,7 @@ func TestDirectory_OneThatCannotBeServedIsRefused(t *testing.T) {
 	t.Run("there is none", func(t *testing.T) {
 		t.Parallel()
 		dir := filepath.Join(t.TempDir(), "conf")
-		if said := harness.Refusal(t, dir); len(said) != 1 || said[0] != dir+": there is no such file" {
+		if said := refusalOf(t, dir); len(said) != 1 || said[0] != dir+": there is no such file" {
 			t.Errorf("it prints %q", said)
 		}
 	})
@@ -202,14 +202,14 @@ func TestDirectory_ChangesOfItsFilesAreServed(t *testing.T) {
 	}{
 		{"a file is added", func() { harness.WriteFile(t, dir, "c.yml", harness.At("/c", "c")+harness.At("/a", "late")) }, map[string]string{"/a": "a", "/b": "b", "/c": "c"}},
 		{"a file is changed", func() { harness.WriteFile(t, dir, "c.yml", harness.At("/c", "changed")+harness.At("/a", "late")) }, map[string]string{"/a": "a", "/c": "changed"}},
-		{"a file is renamed in front of another", func() { harness.Rename(t, in("c.yml"), in("0.yml")) }, map[string]string{"/a": "late", "/b": "b"}},
+		{"a file is renamed in front of another", func() { rename(t, in("c.yml"), in("0.yml")) }, map[string]string{"/a": "late", "/b": "b"}},
 		{"a file is removed", func() { remove(t, in("0.yml")) }, map[string]string{"/a": "a", "/c": ""}},
-		{"a file is hidden", func() { harness.Rename(t, in("b.yml"), in(".b.yml")) }, map[string]string{"/a": "a", "/b": ""}},
+		{"a file is hidden", func() { rename(t, in("b.yml"), in(".b.yml")) }, map[string]string{"/a": "a", "/b": ""}},
 		{"a link to a file is added", func() { symlink(t, ".b.yml", in("b.json")) }, map[string]string{"/b": "b"}},
 		{"what it links to is changed", func() { harness.WriteFile(t, dir, ".b.yml", harness.At("/b", "linked")) }, map[string]string{"/b": "linked"}},
 		{"the directory is replaced", func() {
 			next := tree(t, map[string]string{"x.yml": harness.At("/x", "x")})
-			harness.Rename(t, dir, dir+"~")
+			rename(t, dir, dir+"~")
 			symlink(t, next, dir)
 		}, map[string]string{"/x": "x", "/a": ""}},
 	} {
@@ -246,7 +246,7 @@ func TestDirectory_SubdirectoriesAreReadWhenTheyAreAskedFor(t *testing.T) {
 	harness.WriteFile(t, dir, "..2026_0002/m.yml", harness.At("/m", "m"))
 	harness.WriteFile(t, dir, "..2026_0002/inner/i.yml", harness.At("/i", "swapped"))
 	symlink(t, "..2026_0002", filepath.Join(dir, "..data_tmp"))
-	harness.Rename(t, filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data"))
+	rename(t, filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data"))
 	p.WaitLine(n, "configuration reloaded", "endpoints=7")
 	p.Get("/i").Want(t, 200, "swapped")
 	n = len(p.Output())
@@ -279,8 +279,8 @@ func TestDirectory_ABrokenChangeIsLoggedAndTheLastGoodOneServed(t *testing.T) {
 		{"two files have", func(t *testing.T, dir string) {
 			harness.WriteFile(t, dir, ".b.yml", "- endpoint: {path: b, response: {}}\n")
 			harness.WriteFile(t, dir, ".c.yml", "- endpoint: {path: /c, respons: {}}\n")
-			harness.Rename(t, filepath.Join(dir, ".b.yml"), filepath.Join(dir, "b.yml"))
-			harness.Rename(t, filepath.Join(dir, ".c.yml"), filepath.Join(dir, "c.yml"))
+			rename(t, filepath.Join(dir, ".b.yml"), filepath.Join(dir, "b.yml"))
+			rename(t, filepath.Join(dir, ".c.yml"), filepath.Join(dir, "c.yml"))
 		}, [][]string{{"/b.yml:1:20: [0].endpoint.path"}, {"/c.yml:1:24: [0].endpoint.respons"}}},
 		{"a link does not resolve", func(t *testing.T, dir string) { symlink(t, "nowhere", filepath.Join(dir, "b.yml")) },
 			[][]string{{"/b.yml: there is no such file"}}},
@@ -330,7 +330,7 @@ func (m *configMap) mount(files map[string]string) {
 		harness.WriteFile(m.t, filepath.Join(m.dir, next), name, content)
 	}
 	symlink(m.t, next, filepath.Join(m.dir, "..data_tmp"))
-	harness.Rename(m.t, filepath.Join(m.dir, "..data_tmp"), filepath.Join(m.dir, "..data"))
+	rename(m.t, filepath.Join(m.dir, "..data_tmp"), filepath.Join(m.dir, "..data"))
 	for name := range files {
 		if _, err := os.Lstat(filepath.Join(m.dir, name)); err != nil {
 			symlink(m.t, "..data/"+name, filepath.Join(m.dir, name))

@@ -49,11 +49,11 @@ func TestFaults_AsCurlSeesThem(t *testing.T) {
 				args[i] = p.URL + args[i]
 			}
 		}
-		if output, code := harness.WithCurl(t, args...); output != c.output || !slices.Contains(c.codes, code) {
+		if output, code := withCurl(t, args...); output != c.output || !slices.Contains(c.codes, code) {
 			t.Errorf("curl %.60q: got %q and exit code %d, want %q and one of %v", c.args, output, code, c.output, c.codes)
 		}
 	}
-	if output, code := harness.WithCurl(t, "-i", p.URL+"/truncate"); code != 18 || !strings.Contains(output, "Content-Length: 10\r\n") {
+	if output, code := withCurl(t, "-i", p.URL+"/truncate"); code != 18 || !strings.Contains(output, "Content-Length: 10\r\n") {
 		t.Errorf("got %q and exit code %d, want the length of the whole body", output, code)
 	}
 }

@@ -641,7 +641,7 @@ func TestHostile_PipelinedAnswersComeInOrder(t *testing.T) {
 			requests.WriteString(getA(fmt.Sprintf("/files2/%d-", i)))
 		}
 	}
-	answers := answersOf(t, p.Wire(requests.String()+next))
+	answers := answersOf(t, wire(p, requests.String()+next))
 	if len(answers) != n+1 {
 		t.Fatalf("got %d answers, want %d", len(answers), n+1)
 	}
@@ -697,7 +697,7 @@ func TestHostile_ACrowdThatSaysNothingHarmsNobody(t *testing.T) {
 			defer release()
 			for range 100 {
 				p.Get("/a").Want(t, 200, "a")
-				closing(t, p.Wire(next)).Want(t, 200, "a") // on a connection of its own
+				closing(t, wire(p, next)).Want(t, 200, "a") // on a connection of its own
 			}
 			holdsAtMost(p, n*100<<10)
 		})
@@ -768,7 +768,7 @@ func holdOpen(p *harness.Process, n int, text string) (release func()) {
 	}
 	for i := range n {
 		if i%1000 == 0 { // once it is answered, all connections before it are accepted: the system drops some if the queue gets longer
-			p.Wire("GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+			wire(p, "GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 		}
 		c, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 		if err != nil {

@@ -113,7 +113,7 @@ func TestRateLimit_RetryAfterHolds(t *testing.T) {
 	for _, algorithm := range []string{"sliding-window", "fixed-window", "token-bucket"} {
 		p := harness.Serving(t, `- endpoint: {path: /x, response: {body: ok}, rate-limit: {window-ms: 300, max-requests: 2, algorithm: `+algorithm+`}}`)
 		const get = "GET /x HTTP/1.1\r\nHost: a\r\n"
-		burst := p.Wire(strings.Repeat(get+"\r\n", 9) + get + "Connection: close\r\n\r\n")
+		burst := wire(p, strings.Repeat(get+"\r\n", 9)+get+"Connection: close\r\n\r\n")
 		if !strings.Contains(burst, "HTTP/1.1 429 ") || !strings.Contains(burst, "Retry-After: 1\r\n") || !strings.Contains(burst, "HTTP/1.1 200 ") {
 			t.Errorf("%s: got %s, want some served and some refused", algorithm, burst)
 		}

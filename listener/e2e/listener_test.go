@@ -89,12 +89,12 @@ func TestListener_ABodyThatIsTooLargeIsNotAskedFor(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, "- endpoint: {method: POST, path: /a, response: {body: '{{body|length}}'}}", "--max-body", "10")
 	const asks = "POST /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nExpect: 100-continue\r\nOrigin: https://a.test\r\nContent-Length: "
-	refused := closing(t, p.Wire(asks+"11\r\n\r\n"))
+	refused := closing(t, wire(p, asks+"11\r\n\r\n"))
 	wantFailure(refused, t, 413, "Request body too large", "payload_too_large")
 	if got := refused.Header.Get("Access-Control-Allow-Origin"); got != "*" {
 		t.Errorf("got Access-Control-Allow-Origin %q, want *", got)
 	}
-	got := p.Wire(asks + "10\r\n\r\n0123456789")
+	got := wire(p, asks+"10\r\n\r\n0123456789")
 	rest, ok := strings.CutPrefix(got, "HTTP/1.1 100 Continue\r\n\r\n")
 	if !ok {
 		t.Fatalf("got %q, want 100 Continue", got)
@@ -106,7 +106,7 @@ func TestListener_PathsOfManySegments(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, "- endpoint: {path: '/p/*rest', response: {body: '{{path|length}}'}}")
 	for _, path := range []string{"/p" + strings.Repeat("/", 60000), "/p" + strings.Repeat("/..", 20000) + "/x", "/p/" + strings.Repeat("x/", 30000) + "x"} {
-		got := p.Wire("GET " + path + " HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+		got := wire(p, "GET "+path+" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 		closing(t, got).Want(t, 200, strconv.Itoa(len(path)))
 	}
 }
@@ -162,9 +162,9 @@ func TestListener_RefusedRequestsAreInTheAccessLog(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, harness.One("fine"), "--access-log", "--max-body", "10")
 	p.Do("POST", "/a?large", strings.Repeat("x", 11))
-	p.Wire("POST /a?asked HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 11\r\n\r\n")
-	p.Wire("nonsense\r\n\r\n")
-	p.Wire("GET /a HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("x", 70<<10) + "\r\n\r\n")
+	wire(p, "POST /a?asked HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 11\r\n\r\n")
+	wire(p, "nonsense\r\n\r\n")
+	wire(p, "GET /a HTTP/1.1\r\nHost: a\r\nX-A: "+strings.Repeat("x", 70<<10)+"\r\n\r\n")
 	stdout, _ := p.Stopped()
 	for _, want := range []string{
 		"request method=POST uri=/a?large status=413", "request method=POST uri=/a?asked status=413",
@@ -252,7 +252,7 @@ func TestListener_ASignalDoesNotWaitForAReload(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "new.yml"), []byte(large.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	harness.Rename(t, filepath.Join(dir, "new.yml"), file)
+	rename(t, filepath.Join(dir, "new.yml"), file)
 	p.Signal(syscall.SIGHUP)
 	p.Signal(syscall.SIGTERM)
 	if got := p.Exit(); got != 0 {

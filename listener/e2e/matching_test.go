@@ -593,7 +593,7 @@ func TestMatching_TheServerNeverRedirects(t *testing.T) {
 		"/a/", "/b", "/A", "//a", "/a//", "/./a", "/x/../a", "/c//d", "/c/./d", "/c/", "/c", "/C/D", "/e", "/e/", "//", "/%61", "/a%2f", "//evil.test/", "/a;x=1",
 	} {
 		for _, method := range []string{"GET", "POST"} {
-			a := closing(t, p.Wire(method+" "+target+" HTTP/1.1\r\nHost: example.com\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))
+			a := closing(t, wire(p, method+" "+target+" HTTP/1.1\r\nHost: example.com\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))
 			if a.Status/100 == 3 || a.Header.Get("Location") != "" {
 				t.Errorf("%s %s: got %d to %q, want no redirect", method, target, a.Status, a.Header.Get("Location"))
 			}
@@ -606,6 +606,6 @@ func TestMatching_AnAbsoluteTargetIsMatchedByItsPathAndHost(t *testing.T) {
 	p := harness.Serving(t, `- endpoint: {path: /a, response: {body: any}}
 - endpoint: {path: /a, host: api.example.com, response: {body: exact}}
 `)
-	closing(t, p.Wire("GET http://api.example.com/a HTTP/1.1\r\nHost: api.example.com\r\nConnection: close\r\n\r\n")).Want(t, 200, "exact")
-	closing(t, p.Wire("GET /a HTTP/1.0\r\n\r\n")).Want(t, 200, "any")
+	closing(t, wire(p, "GET http://api.example.com/a HTTP/1.1\r\nHost: api.example.com\r\nConnection: close\r\n\r\n")).Want(t, 200, "exact")
+	closing(t, wire(p, "GET /a HTTP/1.0\r\n\r\n")).Want(t, 200, "any")
 }

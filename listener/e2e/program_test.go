@@ -549,14 +549,14 @@ func TestProgram_WhatComesFromARequestIsEscapedInTheLog(t *testing.T) {
 				`/x"FORGED="1`, `/x\FORGED\"`, "/x'FORGED", "/x=FORGED",
 				"/x%c2%9bFORGED", "/x%e2%80%a8FORGED", "/x%ffFORGED", // also decoded in the reason
 			} {
-				p.Wire("GET " + target + " HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+				wire(p, "GET "+target+" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 			}
 			for _, refused := range []string{
 				"GET /x\x1b[31mFORGED HTTP/1.1\r\nHost: a\r\n\r\n", "GET /x\xc2\x9bFORGED HTTP/1.1\r\nHost: a\r\n\r\n",
 				"GET /FORGED HTTP/1.1\r\nHost: a\x1b[31m\"} FORGED\r\n\r\n",
 				"\x1b[31mFORGED / HTTP/1.1\r\nHost: a\r\n\r\n",
 			} {
-				p.Wire(refused)
+				wire(p, refused)
 			}
 			stdout, stderr := p.Stopped()
 			if got := strings.Count(stdout, "FORGED"); got < 9 {
@@ -625,7 +625,7 @@ func TestProgram_LinesThatAreLeftOutAreCounted(t *testing.T) {
 		return lines, left
 	}
 	const requests = 300
-	p.Wire(strings.Repeat("GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n", requests-1) + "GET /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+	wire(p, strings.Repeat("GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n", requests-1)+"GET /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 	for {
 		n := len(p.Output())
 		lines, left := counts()
@@ -634,7 +634,7 @@ func TestProgram_LinesThatAreLeftOutAreCounted(t *testing.T) {
 		}
 		p.WaitLine(n) // any
 	}
-	p.Wire(strings.Repeat("GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n", requests-1) + "GET /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+	wire(p, strings.Repeat("GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n", requests-1)+"GET /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 	p.Stopped()
 	if lines, left := counts(); lines+left != 2*requests {
 		t.Errorf("at the end %d lines and %d left out, want %d together", lines, left, 2*requests)

@@ -28,10 +28,10 @@ func TestReload_AChangedFileIsServed(t *testing.T) {
 	}{
 		{"written in place", overwrite},
 		{"saved by rename", func(t *testing.T, file, content string) {
-			harness.Rename(t, harness.WriteFile(t, filepath.Dir(file), ".mock.yml.swp", content), file)
+			rename(t, harness.WriteFile(t, filepath.Dir(file), ".mock.yml.swp", content), file)
 		}},
 		{"moved away and written anew, as editors do", func(t *testing.T, file, content string) {
-			harness.Rename(t, file, file+"~")
+			rename(t, file, file+"~")
 			harness.WriteFile(t, filepath.Dir(file), filepath.Base(file), content)
 		}},
 		{"written under another name of the same file", func(t *testing.T, file, content string) {
@@ -97,7 +97,7 @@ func TestReload_TheSwapOfAMountedConfigMapIsServed(t *testing.T) {
 	n := len(p.Output())
 	harness.WriteFile(t, dir, "..2026_02/mock.yml", harness.One("new"))
 	symlink(t, "..2026_02", filepath.Join(dir, "..data_tmp"))
-	harness.Rename(t, filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data"))
+	rename(t, filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data"))
 	if err := os.RemoveAll(filepath.Join(dir, "..2026_01")); err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestReload_ABrokenChangeIsLoggedWithAllItsErrorsAndTheLastGoodOneServed(t *
 			}
 		}, [][]string{{"mock.yml", "no such file"}}},
 		{"a directory instead of a file", func(t *testing.T, file string) {
-			harness.Rename(t, file, file+"~")
+			rename(t, file, file+"~")
 			if err := os.Mkdir(file, 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -423,7 +423,7 @@ func (l *load) reload(dir string, n int) {
 		l.written.Store(int64(n))
 	}
 	lines := len(l.p.Output())
-	harness.Rename(t, harness.WriteFile(t, dir, "next", content), filepath.Join(dir, "mock.yml"))
+	rename(t, harness.WriteFile(t, dir, "next", content), filepath.Join(dir, "mock.yml"))
 	l.p.Signal(syscall.SIGHUP)
 	l.p.WaitLine(lines, outcome, "SIGHUP")
 	if n%2 == 0 {

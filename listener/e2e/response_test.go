@@ -38,7 +38,7 @@ func fetch(p *harness.Process, method, target, body string, headers ...string) m
 	if body != "" {
 		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(body))
 	}
-	return cut(p.T, p.Wire(b.String()+"\r\n"+body))
+	return cut(p.T, wire(p, b.String()+"\r\n"+body))
 }
 
 func cut(t *testing.T, raw string) message {
@@ -296,7 +296,7 @@ func TestResponse_204And304HaveNeitherBodyNorFraming(t *testing.T) {
 		{"204 asked for by HEAD", "HEAD", "/204", "X-Kept: HEAD", "HTTP/1.1 204 No Content"},
 	} {
 		// The answer to the next request on the connection shows exactly where this one ended.
-		raw := p.Wire(c.method + " " + c.target + " HTTP/1.1\r\nHost: a\r\n\r\nGET /next HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+		raw := wire(p, c.method+" "+c.target+" HTTP/1.1\r\nHost: a\r\n\r\nGET /next HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 		first := cut(t, raw)
 		if first.status != c.status || c.kept != "" && !slices.Contains(first.lines, c.kept) {
 			t.Errorf("%s: got %q %q", c.name, first.status, first.lines)
@@ -330,7 +330,7 @@ func TestResponse_DateIsSentAndServerIsNot(t *testing.T) {
 			t.Errorf("%s: got headers %q", target, m.lines)
 		}
 	}
-	if got := p.Wire("nonsense\r\n\r\n"); strings.Contains(strings.ToLower(got), "server:") {
+	if got := wire(p, "nonsense\r\n\r\n"); strings.Contains(strings.ToLower(got), "server:") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -556,7 +556,7 @@ func TestResponse_205HasNoBody(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{Protocols: protocols}}
 	defer client.CloseIdleConnections()
 	for _, path := range []string{"/fixed", "/made", "/late", "/rows/1", "/p/short", "/p/long", "/p/chunked", "/p/empty"} {
-		raw := p.Wire("GET " + path + " HTTP/1.1\r\nHost: a\r\n\r\nGET /next HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+		raw := wire(p, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\nGET /next HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 		first := cut(t, raw)
 		if first.status != "HTTP/1.1 205 Reset Content" || !slices.Contains(first.lines, "Content-Length: 0") || !slices.Contains(first.lines, "X-Kept: 1") ||
 			strings.Contains(strings.Join(first.lines, "\n"), "Transfer-Encoding") || !strings.HasPrefix(first.body, "HTTP/1.1 200 OK\r\n") {
@@ -719,7 +719,7 @@ func TestFailure_MalformedHTTPIsAnswered400AndClosed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			// The server must close the connection, or reading to the end would time out; a
 			// request that follows on the connection is not served.
-			wantFailure(closing(t, p.Wire(c.request+valid)), t, 400, "Bad request", "bad_request")
+			wantFailure(closing(t, wire(p, c.request+valid)), t, 400, "Bad request", "bad_request")
 		})
 	}
 }
@@ -730,11 +730,11 @@ func TestFailure_AHeaderBlockOver64KiBIs431(t *testing.T) {
 	long := func(n int) string {
 		return "GET /r0 HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Long: " + strings.Repeat("x", n) + "\r\n\r\n"
 	}
-	closing(t, p.Wire(long(60<<10))).Want(t, 200, fmt.Sprint(60<<10))
-	wantFailure(closing(t, p.Wire(long(65<<10))), t, 431, "Request header too large", "headers_too_large")
+	closing(t, wire(p, long(60<<10))).Want(t, 200, fmt.Sprint(60<<10))
+	wantFailure(closing(t, wire(p, long(65<<10))), t, 431, "Request header too large", "headers_too_large")
 	many := "GET /r0 HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("X-A: 0123456789\r\n", 5000) + "\r\n"
-	wantFailure(closing(t, p.Wire(many)), t, 431, "Request header too large", "headers_too_large")
-	wantFailure(closing(t, p.Wire("GET /r0?"+strings.Repeat("x", 70<<10)+" HTTP/1.1\r\nHost: a\r\n\r\n")), t, 431, "Request header too large", "headers_too_large")
+	wantFailure(closing(t, wire(p, many)), t, 431, "Request header too large", "headers_too_large")
+	wantFailure(closing(t, wire(p, "GET /r0?"+strings.Repeat("x", 70<<10)+" HTTP/1.1\r\nHost: a\r\n\r\n")), t, 431, "Request header too large", "headers_too_large")
 	p.Get("/r0", "X-Long: xyz").Want(t, 200, "3") // the server keeps serving
 }
 
@@ -748,13 +748,13 @@ func TestFailure_ABodyOverTheLimitIs413(t *testing.T) {
 		return "POST /size HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n" +
 			fmt.Sprintf("%x\r\n%s\r\n", n, strings.Repeat("x", n)) + "0\r\n\r\n"
 	}
-	closing(t, small.Wire(chunked(1000))).Want(t, 200, "1000")
-	wantFailure(closing(t, small.Wire(chunked(1001))), t, 413, "Request body too large", "payload_too_large")
+	closing(t, wire(small, chunked(1000))).Want(t, 200, "1000")
+	wantFailure(closing(t, wire(small, chunked(1001))), t, 413, "Request body too large", "payload_too_large")
 	announced := func(n int) string {
 		return fmt.Sprintf("POST /size HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", n)
 	}
 	// The body is refused because of its announced length: waiting for it would be pointless.
-	m := wantFailure(closing(t, usual.Wire(announced(16<<20+1))), t, 413, "Request body too large", "payload_too_large")
+	m := wantFailure(closing(t, wire(usual, announced(16<<20+1))), t, 413, "Request body too large", "payload_too_large")
 	if !strings.Contains(m, "16 MiB") {
 		t.Errorf("the limit is not named: %q", m)
 	}

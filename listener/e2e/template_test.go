@@ -486,7 +486,7 @@ func TestTemplate_NoTypeLetsAClientAddMembers(t *testing.T) {
 		wantClosed(t, "webhook "+typ, target.Next(t).Body)
 	}
 	wantClosed(t, "EDN", p.Get("/edn"+injecting).Body)
-	_, message, err := p.Socket("/socket"+injecting, nil).Read()
+	_, message, err := openSocket(p, "/socket"+injecting, nil).Read()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func chatting(t *testing.T, args ...string) *harness.Process {
 func TestWebSocket_AnswersByPatternInOrder(t *testing.T) {
 	t.Parallel()
 	p := chatting(t)
-	c := p.Socket("/rooms/7?as=ann", &websocket.DialOptions{HTTPHeader: http.Header{"X-Client": {"tester"}}})
+	c := openSocket(p, "/rooms/7?as=ann", &websocket.DialOptions{HTTPHeader: http.Header{"X-Client": {"tester"}}})
 	c.Hear("welcome to 7, ann with tester from 127.0.0.1")
 	for _, exchange := range [][2]string{
 		{"ping", "pong"},
@@ -99,7 +99,7 @@ func TestWebSocket_AMessageThatIsJSONIsThatValue(t *testing.T) {
         response: '{"data": {{message}}, "text": "{{message}}", "json": {{message|json}}, "upper": {{message|upper}}}'
 - websocket: {path: /any, on-message: [{pattern: '(?s).*', response: '[{{message|default:"none"}}, {{pick(message)}}, {{query-params.none|default:message}}]'}]}
 `)
-	c := p.Socket("/echo", nil)
+	c := openSocket(p, "/echo", nil)
 	c.Hear(`{"data": null}`)
 	for _, exchange := range [][2]string{
 		{`{"a": [1, 2.50]}`, `{"data": {"a": [1, 2.50]}, "text": "{\"a\": [1, 2.50]}", "json": "{\"a\": [1, 2.50]}", "upper": "{\"A\": [1, 2.50]}"}`},
@@ -113,7 +113,7 @@ func TestWebSocket_AMessageThatIsJSONIsThatValue(t *testing.T) {
 		c.Say(exchange[0])
 		c.Hear(exchange[1])
 	}
-	c = p.Socket("/any", nil)
+	c = openSocket(p, "/any", nil)
 	c.Say("[1]")
 	c.Hear("[[1], [1], [1]]")
 	c.Say("a")
@@ -123,12 +123,12 @@ func TestWebSocket_AMessageThatIsJSONIsThatValue(t *testing.T) {
 func TestWebSocket_ClosesAsDeclared(t *testing.T) {
 	t.Parallel()
 	p := chatting(t)
-	c := p.Socket("/rooms/1", nil)
+	c := openSocket(p, "/rooms/1", nil)
 	c.Hear("welcome to 1, stranger with  from 127.0.0.1")
 	c.Say("leave")
 	c.Ends(1008, "")
 
-	c = p.Socket("/rooms/1", nil)
+	c = openSocket(p, "/rooms/1", nil)
 	c.Hear("welcome to 1, stranger with  from 127.0.0.1")
 	if err := c.Conn.Close(3456, "enough"); err != nil { // Close waits for the close frame to be echoed
 		t.Error(err)
@@ -138,15 +138,15 @@ func TestWebSocket_ClosesAsDeclared(t *testing.T) {
 func TestWebSocket_MatchesAsEndpointsDo(t *testing.T) {
 	t.Parallel()
 	p := chatting(t)
-	p.Socket("/rooms/abc", nil).Hear("a text room")
-	p.Socket("/rooms/12/", nil).Hear("welcome to 12, stranger with  from 127.0.0.1")
-	p.Socket("/strict?token=secret", nil).Hear("in")
-	p.Socket("/hosted", &websocket.DialOptions{Host: "ws.example.com"}).Hear("here")
-	p.Socket("/hosted", &websocket.DialOptions{Host: "other.example.com:80"}).Hear("there")
+	openSocket(p, "/rooms/abc", nil).Hear("a text room")
+	openSocket(p, "/rooms/12/", nil).Hear("welcome to 12, stranger with  from 127.0.0.1")
+	openSocket(p, "/strict?token=secret", nil).Hear("in")
+	openSocket(p, "/hosted", &websocket.DialOptions{Host: "ws.example.com"}).Hear("here")
+	openSocket(p, "/hosted", &websocket.DialOptions{Host: "other.example.com:80"}).Hear("there")
 	for path, want := range map[string]string{
 		"/strict": "its condition does not hold", "/hosted": "it answers for the host ws.example.com", "/room/7": "nearest: WebSocket /rooms/:room",
 	} {
-		_, resp, err := p.Upgrade(path, nil)
+		_, resp, err := upgrade(p, path, nil)
 		if err == nil {
 			t.Fatalf("%s: the connection was upgraded", path)
 		}
@@ -166,18 +166,18 @@ func TestWebSocket_AgreesOnASubprotocol(t *testing.T) {
 	}{
 		{nil, ""}, {[]string{"chat.v1"}, "chat.v1"}, {[]string{"x", "chat.v1", "chat.v2"}, "chat.v2"}, {[]string{"x", "y"}, ""},
 	} {
-		if got := p.Socket("/rooms/1", &websocket.DialOptions{Subprotocols: c.offered}).Conn.Subprotocol(); got != c.want {
+		if got := openSocket(p, "/rooms/1", &websocket.DialOptions{Subprotocols: c.offered}).Conn.Subprotocol(); got != c.want {
 			t.Errorf("%q: got %q, want %q", c.offered, got, c.want)
 		}
 	}
-	if got := p.Socket("/only", &websocket.DialOptions{Subprotocols: []string{"chat.v1"}}).Conn.Subprotocol(); got != "" {
+	if got := openSocket(p, "/only", &websocket.DialOptions{Subprotocols: []string{"chat.v1"}}).Conn.Subprotocol(); got != "" {
 		t.Errorf("got %q without a declared protocol", got)
 	}
 }
 
 func TestWebSocket_PagesOfAnyOriginMayConnect(t *testing.T) {
 	t.Parallel()
-	chatting(t).Socket("/rooms/1", &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"https://app.example.com"}}}).
+	openSocket(chatting(t), "/rooms/1", &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"https://app.example.com"}}}).
 		Hear("welcome to 1, stranger with  from 127.0.0.1")
 }
 
@@ -357,7 +357,7 @@ func TestWebSocket_MessagesAreBounded(t *testing.T) {
 		{nil, "/echo", 1 << 20}, {[]string{"--max-message", "70KiB"}, "/echo", 70 << 10}, {nil, "/small", 10},
 	} {
 		p := harness.Serving(t, text, c.args...)
-		s := p.Socket(c.path, nil)
+		s := openSocket(p, c.path, nil)
 		for _, n := range []int{0, 1, c.limit} {
 			s.Say(strings.Repeat("x", n))
 			s.Hear(strings.Repeat("x", n))
@@ -378,7 +378,7 @@ func TestWebSocket_SendsUnasked(t *testing.T) {
       - {after: 0, response: {body: {at: once}}}
     close: {code: 4000, reason: over, after: 2s}
 `)
-	c := p.Socket("/ticks", nil)
+	c := openSocket(p, "/ticks", nil)
 	for _, want := range []string{"hello", `{"at":"once"}`, "tick 1", "tick 2", "tick 3"} {
 		c.Hear(want)
 	}
@@ -391,12 +391,12 @@ func TestWebSocket_AReloadLeavesOpenConnectionsAsTheyWere(t *testing.T) {
 	text := "- websocket: {path: /a, on-connect: {response: §}, on-message: [{pattern: who, response: §}]}\n"
 	file := harness.WriteFile(t, dir, "a.yml", strings.ReplaceAll(text, "§", "old"))
 	p := harness.Start(t, "-c", file)
-	before := p.Socket("/a", nil)
+	before := openSocket(p, "/a", nil)
 	before.Hear("old")
 	harness.WriteFile(t, dir, "a.yml", strings.ReplaceAll(text, "§", "new"))
 	p.Signal(syscall.SIGHUP)
 	p.WaitLine(0, "configuration reloaded")
-	after := p.Socket("/a", nil)
+	after := openSocket(p, "/a", nil)
 	after.Hear("new")
 	before.Say("who")
 	before.Hear("old")
@@ -407,9 +407,9 @@ func TestWebSocket_AReloadLeavesOpenConnectionsAsTheyWere(t *testing.T) {
 func TestWebSocket_StoppingClosesWith1001(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, "- websocket: {path: /a, on-connect: {response: hello}}\n", "--access-log")
-	var all []*harness.ClientSocket
+	var all []*clientSocket
 	for range 20 {
-		c := p.Socket("/a", nil)
+		c := openSocket(p, "/a", nil)
 		c.Hear("hello")
 		all = append(all, c)
 	}
@@ -449,7 +449,7 @@ func TestWebSocket_AThousandConnectionsAtOnce(t *testing.T) {
 	const connections, messages = 1000, 5
 	var clients sync.WaitGroup
 	for i := range connections {
-		c, _, err := p.Upgrade(fmt.Sprintf("/echo/%d", i), nil)
+		c, _, err := upgrade(p, fmt.Sprintf("/echo/%d", i), nil)
 		if errors.Is(err, syscall.EMFILE) || errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Skip(err)
 		}

@@ -1,4 +1,4 @@
-package examples_test
+package e2e_test
 
 import (
 	"encoding/json"
@@ -21,7 +21,7 @@ type blogObject = map[string]any
 
 // blogRows returns the rows of a file of examples/data/blog, each as its JSON text.
 func blogRows(name string) []string {
-	data, err := os.ReadFile("data/blog/" + name + ".json")
+	data, err := os.ReadFile(harness.File("examples", "data/blog", name+".json"))
 	if err != nil {
 		panic(err)
 	}

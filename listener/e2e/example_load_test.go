@@ -1,4 +1,4 @@
-package examples_test
+package e2e_test
 
 import (
 	"encoding/json"
@@ -211,7 +211,7 @@ func (e element) all(kind string) (found []element) {
 // The test sends the requests that JMeter would send, with its expressions evaluated.
 func TestLoad_TheRequestsOfJMeterEndInTheVerdict(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("load/jmeter.jmx")
+	text, err := os.ReadFile(harness.File("examples/load/jmeter.jmx"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func TestLoad_TheRequestsOfJMeterEndInTheVerdict(t *testing.T) {
 // exist.
 func TestLoad_TheSimulationOfGatlingNamesWhatThereIs(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("load/MockSimulation.java")
+	text, err := os.ReadFile(harness.File("examples/load/MockSimulation.java"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package examples_test
+package e2e_test
 
 import (
 	"net/http"
@@ -18,7 +18,7 @@ func TestExamples_WebSocket(t *testing.T) {
 	if code, stdout, _ := harness.Refused(t, nil, "validate", "-c", harness.File("examples", "websocket.yml")); code != 0 || !strings.Contains(stdout, "2 endpoints, 4 WebSockets") {
 		t.Errorf("validate: exit code %d: %s", code, stdout)
 	}
-	room := p.Socket("/rooms/7?as=ann", &websocket.DialOptions{Subprotocols: []string{"chat.v1"}})
+	room := openSocket(p, "/rooms/7?as=ann", &websocket.DialOptions{Subprotocols: []string{"chat.v1"}})
 	if got := room.Conn.Subprotocol(); got != "chat.v1" {
 		t.Errorf("the subprotocol is %q", got)
 	}
@@ -42,17 +42,17 @@ func TestExamples_WebSocket(t *testing.T) {
 	room.Hear("good bye")
 	room.Ends(4001, "left 7")
 
-	ticker := p.Socket("/ticker/chf", nil)
+	ticker := openSocket(p, "/ticker/chf", nil)
 	for range 2 {
 		if got := ticker.Next(); !regexp.MustCompile(`^\{"currency":"CHF","price":"\d+","at":"20[^"]+Z"\}$`).MatchString(got) {
 			t.Errorf("got %q", got)
 		}
 	}
-	p.Socket("/private", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer t"}}}).Hear("come in")
-	if _, resp, err := p.Upgrade("/private", nil); err == nil || resp.StatusCode != 401 {
+	openSocket(p, "/private", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer t"}}}).Hear("come in")
+	if _, resp, err := upgrade(p, "/private", nil); err == nil || resp.StatusCode != 401 {
 		t.Errorf("got %v, %v, want 401", resp, err)
 	}
-	device := p.Socket("/device", nil)
+	device := openSocket(p, "/device", nil)
 	device.HearAs(websocket.MessageBinary, "\x01\x02\x03\xff")
 	if err := device.Conn.Write(device.Ctx, websocket.MessageBinary, []byte{0, 0xfe}); err != nil {
 		t.Fatal(err)

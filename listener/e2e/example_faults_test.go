@@ -1,4 +1,4 @@
-package examples_test
+package e2e_test
 
 import (
 	"fmt"
@@ -49,7 +49,7 @@ func TestFaults_OfTheExample(t *testing.T) {
 		} else if strings.Contains(line, "/slow") {
 			want = []int{0}
 		}
-		if output, code := harness.WithCurl(t, args...); !slices.Contains(want, code) {
+		if output, code := withCurl(t, args...); !slices.Contains(want, code) {
 			t.Errorf("%s: got exit code %d and %q, want one of %v", line, code, output, want)
 		}
 	}

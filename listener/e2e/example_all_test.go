@@ -1,4 +1,4 @@
-package examples_test
+package e2e_test
 
 import (
 	"encoding/json"
@@ -371,13 +371,13 @@ func checkCalls(t *testing.T, p *harness.Process, calls []exampleCall) {
 
 func TestExamples_EveryFileHasCallsAndIsInTheREADME(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("*.yml")
-	others, errEDN := filepath.Glob("*.edn")
+	files, err := filepath.Glob(harness.File("examples", "*.yml"))
+	others, errEDN := filepath.Glob(harness.File("examples", "*.edn"))
 	files, err = append(files, others...), errors.Join(err, errEDN)
 	if err != nil || len(files) != len(exampleCalls)+len(examplesApart) {
 		t.Errorf("got examples %v (%v), want one for each of the %d lists of calls, and %v", files, err, len(exampleCalls), examplesApart)
 	}
-	readme, err := os.ReadFile("README.md")
+	readme, err := os.ReadFile(harness.File("examples", "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -467,7 +467,7 @@ func markExample(t *testing.T, name string) (path string, summaries []string) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(".")); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(harness.File("examples"))); err != nil {
 		t.Fatal(err)
 	}
 	return harness.WriteFile(t, dir, "marked.json", string(marked)), summaries

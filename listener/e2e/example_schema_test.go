@@ -1,4 +1,4 @@
-package examples_test
+package e2e_test
 
 import (
 	"os"
@@ -7,14 +7,16 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"mockserver/internal/harness"
 )
 
-const schemaPath = "../docs/mockserver.schema.json"
+var schemaPath = harness.File("docs", "mockserver.schema.json")
 
 // The line for editors contains the path of the schema relative to the example.
 func TestSchema_TheLineOfTheExamplesLeadsToIt(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("*.y*ml")
+	files, err := filepath.Glob(harness.File("examples", "*.y*ml"))
 	if err != nil || len(files) < 2 {
 		t.Fatalf("found only %q, %v", files, err)
 	}

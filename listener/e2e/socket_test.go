@@ -1,4 +1,4 @@
-package harness
+package e2e_test
 
 import (
 	"context"
@@ -7,21 +7,23 @@ import (
 	"testing"
 
 	"github.com/coder/websocket"
+
+	"mockserver/internal/harness"
 )
 
-// Socket opens a WebSocket connection to a path of a program.
-func (p *Process) Socket(path string, options *websocket.DialOptions) *ClientSocket {
+// openSocket opens a WebSocket connection to a path of a program.
+func openSocket(p *harness.Process, path string, options *websocket.DialOptions) *clientSocket {
 	p.T.Helper()
-	c, _, err := p.Upgrade(path, options)
+	c, _, err := upgrade(p, path, options)
 	if err != nil {
 		p.T.Fatal(err)
 	}
 	return c
 }
 
-// Upgrade tries to open a WebSocket, and also returns the response to the attempt.
-func (p *Process) Upgrade(path string, options *websocket.DialOptions) (*ClientSocket, *http.Response, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+// upgrade tries to open a WebSocket, and also returns the response to the attempt.
+func upgrade(p *harness.Process, path string, options *websocket.DialOptions) (*clientSocket, *http.Response, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), harness.Patience)
 	p.T.Cleanup(cancel)
 	conn, resp, err := websocket.Dial(ctx, p.URL+path, options)
 	if err != nil {
@@ -29,18 +31,18 @@ func (p *Process) Upgrade(path string, options *websocket.DialOptions) (*ClientS
 	}
 	conn.SetReadLimit(64 << 20)
 	p.T.Cleanup(func() { _ = conn.CloseNow() })
-	return &ClientSocket{t: p.T, Ctx: ctx, Conn: conn}, resp, nil
+	return &clientSocket{t: p.T, Ctx: ctx, Conn: conn}, resp, nil
 }
 
-// ClientSocket is the client side of a WebSocket.
-type ClientSocket struct {
+// clientSocket is the client side of a WebSocket.
+type clientSocket struct {
 	t    *testing.T
 	Ctx  context.Context
 	Conn *websocket.Conn
 }
 
 // Say sends a text.
-func (c *ClientSocket) Say(text string) {
+func (c *clientSocket) Say(text string) {
 	c.t.Helper()
 	if err := c.Conn.Write(c.Ctx, websocket.MessageText, []byte(text)); err != nil {
 		c.t.Fatal(err)
@@ -48,19 +50,19 @@ func (c *ClientSocket) Say(text string) {
 }
 
 // Read returns the next message.
-func (c *ClientSocket) Read() (kind websocket.MessageType, text string, err error) {
+func (c *clientSocket) Read() (kind websocket.MessageType, text string, err error) {
 	kind, b, err := c.Conn.Read(c.Ctx)
 	return kind, string(b), err
 }
 
 // Hear fails the test unless the next message is the text want.
-func (c *ClientSocket) Hear(want string) {
+func (c *clientSocket) Hear(want string) {
 	c.t.Helper()
 	c.HearAs(websocket.MessageText, want)
 }
 
 // HearAs fails the test unless the next message is want and has the given kind.
-func (c *ClientSocket) HearAs(kind websocket.MessageType, want string) {
+func (c *clientSocket) HearAs(kind websocket.MessageType, want string) {
 	c.t.Helper()
 	got, text, err := c.Read()
 	if err != nil {
@@ -72,7 +74,7 @@ func (c *ClientSocket) HearAs(kind websocket.MessageType, want string) {
 }
 
 // Ends fails the test unless the connection is closed next, with the code and the reason.
-func (c *ClientSocket) Ends(code websocket.StatusCode, reason string) {
+func (c *clientSocket) Ends(code websocket.StatusCode, reason string) {
 	c.t.Helper()
 	_, b, err := c.Conn.Read(c.Ctx)
 	var closed websocket.CloseError
@@ -82,7 +84,7 @@ func (c *ClientSocket) Ends(code websocket.StatusCode, reason string) {
 }
 
 // Next returns the next message.
-func (c *ClientSocket) Next() string {
+func (c *clientSocket) Next() string {
 	c.t.Helper()
 	_, b, err := c.Conn.Read(c.Ctx)
 	if err != nil {
