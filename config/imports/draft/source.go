@@ -144,6 +144,11 @@ func (s *Source) Beside(dir, name string) (*Source, error) {
 	return OpenSource(filepath.Join(dir, local))
 }
 
+// ProblemAt returns an error at a value of the source.
+func (s *Source) ProblemAt(n *syntax.Node, what string, args ...any) error {
+	return s.Problem(n.Pos().Line, n.Pos().Column, what, args...)
+}
+
 // Problem returns an error at a position in the source.
 func (s *Source) Problem(line, column int, what string, args ...any) error {
 	if len(args) > 0 {

@@ -48,8 +48,7 @@ func Read(s *draft.Source, d *draft.Draft, _ draft.Options) error {
 		return err
 	}
 	if root.Kind != syntax.MapNode {
-		pos := root.Pos()
-		return s.Problem(pos.Line, pos.Column, "is %v; expected a map of collections", root.Kind)
+		return s.ProblemAt(root, "is %v; expected a map of collections", root.Kind)
 	}
 	im := importer{Draft: d, root: root, names: map[string]bool{}}
 	for i := range root.Entries {
@@ -79,17 +78,6 @@ func (im *importer) entry(e *syntax.Entry) {
 	}
 }
 
-// set returns a name that no other set has.
-func (im *importer) set(name string) string {
-	base := language.Name(name)
-	unique := base
-	for n := 2; im.names[unique]; n++ {
-		unique = base + "-" + strconv.Itoa(n)
-	}
-	im.names[unique] = true
-	return unique
-}
-
 // collection adds a resource, or a fixed list if its rows have no unique keys.
 func (im *importer) collection(e *syntax.Entry, name string) {
 	path := language.Path{{Text: name}}.String()
@@ -100,7 +88,7 @@ func (im *importer) collection(e *syntax.Entry, name string) {
 		im.Approximate(e.Key.Pos(), path, "%s, so the list is fixed: it can be read, but not filtered or changed", why)
 		return
 	}
-	set := im.set(name)
+	set := language.Unique(language.Name(name), im.names)
 	data := draft.NewMap("name", set)
 	if newKey := newKeys(e.Value); newKey != "" {
 		data.Set("new-key", newKey)
@@ -117,7 +105,7 @@ func (im *importer) collection(e *syntax.Entry, name string) {
 	}
 	members := language.Scalars(e.Value)
 	if len(members) > 0 {
-		data.Set("sort", draft.Flow{Value: texts(members)})
+		data.Set("sort", draft.Flow{Value: members})
 	}
 	im.Add("data", data)
 	im.Add("resource", resource(path, set, members).Set("on", draft.Flow{Value: draft.NewMap("remove", draft.NewMap("status", 200))}))
@@ -131,7 +119,7 @@ func (im *importer) collection(e *syntax.Entry, name string) {
 		im.ask(row, name, "/"+url.PathEscape(row.Get("id").Text.Value))
 	}
 	for _, member := range members {
-		im.relation(e, name, set, member, members)
+		im.relation(e, name, set, fmt.Sprint(member), members)
 	}
 }
 
@@ -142,27 +130,19 @@ func (im *importer) ask(value *syntax.Node, name, below string) {
 }
 
 // resource returns the declaration of a resource over a set.
-func resource(path, set string, members []string) *draft.Map {
+func resource(path, set string, members draft.List) *draft.Map {
 	r := draft.NewMap("path", path, "data", set,
 		"page", draft.Flow{Value: draft.NewMap("size", wholeList, "max", wholeList, "names", draft.NewMap("page", "_page", "limit", "_limit"))})
 	if len(members) > 0 {
-		r.Set("filter", draft.Flow{Value: texts(members)}).Set("sort", draft.Flow{Value: texts(members)})
+		r.Set("filter", draft.Flow{Value: members}).Set("sort", draft.Flow{Value: members})
 	}
 	return r
-}
-
-func texts(members []string) draft.List {
-	list := draft.List{}
-	for _, m := range members {
-		list = append(list, m)
-	}
-	return list
 }
 
 // relation adds, for a member such as postId, the resource below a row of the collection that the
 // member refers to, such as /posts/1/comments, and reports that rows are not joined. It does
 // nothing if there is no such collection.
-func (im *importer) relation(e *syntax.Entry, name, set, member string, members []string) {
+func (im *importer) relation(e *syntax.Entry, name, set, member string, members draft.List) {
 	one, ok := strings.CutSuffix(member, "Id")
 	if !ok || one == "" {
 		return
@@ -223,7 +203,7 @@ func newKeys(list *syntax.Node) string {
 
 // object adds a single object: a row of a set of its own, which requests read, replace and change.
 func (im *importer) object(e *syntax.Entry, name string) {
-	path, set := language.Path{{Text: name}}.String(), im.set(name)
+	path, set := language.Path{{Text: name}}.String(), language.Unique(language.Name(name), im.names)
 	json := draft.NewMap("Content-Type", "application/json")
 	find := draft.NewMap("one", draft.Flow{Value: draft.NewMap("in", set, "key", "1")})
 	body := "{{one.value}}"

@@ -44,12 +44,28 @@ func ExpressionPath(expression string) (p Path, condition string, err error) {
 // with alternatives outside groups is one part.
 func splitTop(expression string, at byte) []string {
 	var parts []string
-	depth, class, from := 0, false, 0
+	from := 0
+	outside(expression, func(i int) bool {
+		switch expression[i] {
+		case '|':
+			parts, from = nil, 0
+			return false
+		case at:
+			parts = append(parts, expression[from:i])
+			from = i + 1
+		}
+		return true
+	})
+	return append(parts, expression[from:])
+}
+
+// outside calls visit with the index of each element of an expression outside groups and classes,
+// such as a character or the backslash of an escape, until it returns false.
+func outside(expression string, visit func(i int) bool) {
+	depth, class := 0, false
 	for i := 0; i < len(expression); i++ {
 		switch c := expression[i]; {
-		case c == '\\':
-			i++
-		case class:
+		case class && c != '\\':
 			class = c != ']'
 		case c == '[':
 			class = true
@@ -57,14 +73,13 @@ func splitTop(expression string, at byte) []string {
 			depth++
 		case c == ')':
 			depth--
-		case c == '|' && depth == 0:
-			return []string{expression}
-		case c == at && depth == 0:
-			parts = append(parts, expression[from:i])
-			from = i + 1
+		case depth == 0 && !class && !visit(i):
+			return
+		}
+		if expression[i] == '\\' {
+			i++
 		}
 	}
-	return append(parts, expression[from:])
 }
 
 // isLiteral reports whether an expression matches one text only, which has no slash, no percent sign
@@ -187,29 +202,14 @@ func ExpressionURL(expression string) (p Path, condition, narrower string, err e
 // if there is none, if it is repeated or optional, or if the expression has alternatives outside
 // groups.
 func cutQuery(expression string) (before, after string, ok bool) {
-	depth, class := 0, false
-	for i := 0; i < len(expression); i++ {
-		switch c := expression[i]; {
-		case c == '\\' && i+1 < len(expression):
-			if expression[i+1] == '?' && depth == 0 && !class {
-				rest := expression[i+2:]
-				if rest != "" && strings.IndexByte("?*+{", rest[0]) >= 0 {
-					return "", "", false
-				}
-				return expression[:i], rest, len(splitTop(expression, '|')) == 1
-			}
-			i++
-		case class:
-			class = c != ']'
-		case c == '[':
-			class = true
-		case c == '(':
-			depth++
-		case c == ')':
-			depth--
-		case c == '|' && depth == 0:
-			return "", "", false
+	alternatives := false
+	outside(expression, func(i int) bool {
+		if !ok && strings.HasPrefix(expression[i:], `\?`) {
+			before, after, ok = expression[:i], expression[i+2:], true
 		}
-	}
-	return "", "", false
+		alternatives = alternatives || expression[i] == '|'
+		return true
+	})
+	repeated := after != "" && strings.IndexByte("?*+{", after[0]) >= 0
+	return before, after, ok && !alternatives && !repeated
 }

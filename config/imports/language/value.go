@@ -1,6 +1,8 @@
 package language
 
 import (
+	"strconv"
+
 	"mockserver/config/imports/draft"
 	"mockserver/config/syntax"
 )
@@ -59,8 +61,8 @@ func JSON(n *syntax.Node) string {
 
 // Scalars returns the members by which rows can be filtered and ordered, a.b for nested ones, in the
 // order of the file.
-func Scalars(list *syntax.Node) []string {
-	var names []string
+func Scalars(list *syntax.Node) draft.List {
+	names := draft.List{}
 	seen := map[string]bool{}
 	var walk func(row *syntax.Node, before string, depth int)
 	walk = func(row *syntax.Node, before string, depth int) {
@@ -82,4 +84,14 @@ func Scalars(list *syntax.Node) []string {
 		walk(row, "", 0)
 	}
 	return names
+}
+
+// Unique returns a name that is not among others, and adds it to them: base, or base with a number.
+func Unique(base string, others map[string]bool) string {
+	name := base
+	for n := 2; others[name]; n++ {
+		name = base + "-" + strconv.Itoa(n)
+	}
+	others[name] = true
+	return name
 }

@@ -96,20 +96,13 @@ func (r *reader) set(response *syntax.Node) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	base := language.Name(text(get(bucket, "name")))
-	set := base
-	for i := 2; r.taken(set); i++ {
-		set = base + "-" + strconv.Itoa(i)
-	}
+	set := language.Unique(language.Name(text(get(bucket, "name"))), r.names)
 	data := draft.NewMap("name", set)
 	if key != "id" {
 		data.Set("key", key)
 	}
 	data.Set("new-key", newKey)
-	members, list := draft.List{}, draft.List{}
-	for _, m := range language.Scalars(rows) {
-		members = append(members, m)
-	}
+	members, list := language.Scalars(rows), draft.List{}
 	for _, row := range rows.Items {
 		list = append(list, draft.Flow{Value: language.Value(row)})
 	}
@@ -120,16 +113,8 @@ func (r *reader) set(response *syntax.Node) (string, error) {
 		data.Set("rows", list)
 	}
 	r.Add("data", data)
-	if r.members == nil {
-		r.members = map[string]draft.List{}
-	}
 	r.members[set], r.sets[id+" "+key] = members, set
 	return set, nil
-}
-
-func (r *reader) taken(set string) bool {
-	_, ok := r.members[set]
-	return ok
 }
 
 // keys returns how new keys are made, or why the rows cannot be the rows of a set.

@@ -38,10 +38,9 @@ func Read(s *draft.Source, d *draft.Draft, _ draft.Options) error {
 	}
 	for _, n := range environments {
 		if routes := get(n, "routes"); routes == nil || routes.Kind != syntax.ListNode {
-			pos := n.Pos()
-			return s.Problem(pos.Line, pos.Column, "has no list of routes; expected an environment of Mockoon")
+			return s.ProblemAt(n, "has no list of routes; expected an environment of Mockoon")
 		}
-		r := &reader{Draft: d, root: n, dir: filepath.Dir(s.Name), sets: map[string]string{}}
+		r := &reader{Draft: d, root: n, dir: filepath.Dir(s.Name), sets: map[string]string{}, names: map[string]bool{}, members: map[string]draft.List{}}
 		r.environment()
 	}
 	return nil

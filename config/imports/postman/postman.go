@@ -33,8 +33,7 @@ func Read(s *draft.Source, d *draft.Draft, opts draft.Options) error {
 	}
 	items := get(root, "item")
 	if items == nil || items.Kind != syntax.ListNode {
-		pos := root.Pos()
-		return s.Problem(pos.Line, pos.Column, "has no list of items; expected a collection of Postman, version 2.0 or 2.1")
+		return s.ProblemAt(root, "has no list of items; expected a collection of Postman, version 2.0 or 2.1")
 	}
 	r := &reader{Draft: d}
 	if r.vars, err = variables(root, opts); err != nil {

@@ -32,8 +32,7 @@ func variables(root *syntax.Node, opts draft.Options) (vars, error) {
 		}
 		values := get(env, "values")
 		if values == nil || values.Kind != syntax.ListNode {
-			pos := env.Pos()
-			return v, s.Problem(pos.Line, pos.Column, "has no list of values; expected an environment of Postman")
+			return v, s.ProblemAt(env, "has no list of values; expected an environment of Postman")
 		}
 		maps.Copy(v.fixed, named(values))
 	}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"mockserver/config/imports/draft"
+	"mockserver/config/imports/language"
 	"mockserver/config/samples"
 	"mockserver/internal/wording"
 )
@@ -92,7 +93,7 @@ func (g *group) fitsRow(r *record) bool {
 
 // alone writes the endpoint of one key, with its answers in order.
 func (g *group) alone(k keyed, above []string) {
-	e := g.endpoint(both(g.fits(), g.isKey(k.index)))
+	e := g.endpoint(language.And(g.fits(), g.isKey(k.index)))
 	var list draft.List
 	last := ""
 	same := true
@@ -102,7 +103,7 @@ func (g *group) alone(k keyed, above []string) {
 		last = id
 	}
 	if same {
-		g.response(e, &outcome{k.records[0].status, k.records[0].cut, k.records})
+		g.response(e, &outcome{k.records[0].status, k.records[0].cut, k.records}, nil)
 	} else {
 		for _, r := range k.records {
 			list = append(list, g.outcome(&outcome{r.status, r.cut, []*record{r}}, nil, true))
@@ -118,7 +119,7 @@ func (g *group) isKey(i int) string {
 	for _, c := range g.key {
 		parts = append(parts, c.operand()+" = "+literal(g.value(c, i)))
 	}
-	return strings.Join(parts, " and ")
+	return language.And(parts...)
 }
 
 // endpoint returns an endpoint of the group with a condition.
@@ -147,7 +148,7 @@ func (g *group) fits() string {
 			parts = append(parts, "path-params."+s.name+" matches "+draft.Quote(x))
 		}
 	}
-	return strings.Join(parts, " and ")
+	return language.And(parts...)
 }
 
 // above returns the comment above the first endpoint of the group.
@@ -158,7 +159,7 @@ func (g *group) above() []string {
 		for i, c := range g.key {
 			names[i] = c.operand()
 		}
-		above = append(above, "answers by "+strings.Join(names, " and "))
+		above = append(above, "answers by "+language.And(names...))
 	}
 	return above
 }
@@ -183,7 +184,7 @@ func (g *group) write(parts []*part, above []string) {
 			if len(g.key) == 0 {
 				found = ""
 			}
-			condition = both(condition, found)
+			condition = language.And(condition, found)
 		}
 		e := g.endpoint(condition)
 		if set != nil {
@@ -193,13 +194,6 @@ func (g *group) write(parts []*part, above []string) {
 		g.draft.Add("endpoint", e, above...)
 		above = nil
 	}
-}
-
-func both(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
-	}
-	return a + " and " + b
 }
 
 // outcomes sets the responses of a part, the most frequent first.
@@ -212,11 +206,7 @@ func (g *group) outcomes(e *draft.Map, p *part, set *rowSet) {
 		return nil
 	}
 	if len(all) == 1 {
-		e.Set("response", g.reply(all[0], rowsOf(all[0])))
-		g.setLatency(e, all[0].records)
-		if all[0].cut {
-			e.Set("fault", draft.Flow{Value: draft.NewMap("type", "truncate")})
-		}
+		g.response(e, all[0], rowsOf(all[0]))
 		return
 	}
 	var list draft.List
@@ -227,8 +217,8 @@ func (g *group) outcomes(e *draft.Map, p *part, set *rowSet) {
 }
 
 // response sets the only response of an endpoint.
-func (g *group) response(e *draft.Map, o *outcome) {
-	e.Set("response", g.reply(o, nil))
+func (g *group) response(e *draft.Map, o *outcome, set *rowSet) {
+	e.Set("response", g.reply(o, set))
 	g.setLatency(e, o.records)
 	if o.cut {
 		e.Set("fault", draft.Flow{Value: draft.NewMap("type", "truncate")})

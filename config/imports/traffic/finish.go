@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mockserver/config/imports/draft"
+	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
 	"mockserver/internal/address"
 	"mockserver/internal/semantics"
@@ -127,11 +128,5 @@ func (c *Collector) slug(name string) string {
 			break
 		}
 	}
-	base := strings.Trim(b.String(), "-")
-	slug := base
-	for n := 2; c.names[slug]; n++ {
-		slug = fmt.Sprintf("%s-%d", base, n)
-	}
-	c.names[slug] = true
-	return slug
+	return language.Unique(strings.Trim(b.String(), "-"), c.names)
 }

@@ -14,6 +14,7 @@ type reader struct {
 	asks      language.Asks
 	asked     map[string]bool   // scenarios of which a mapping was requested
 	scenarios map[string]string // their names in the configuration
+	taken     map[string]bool   // their names in the configuration
 	names     []string          // of scenarios, in their order
 	strict    map[string]bool   // paths that are also declared with a slash at their end
 }

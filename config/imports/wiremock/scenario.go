@@ -1,8 +1,6 @@
 package wiremock
 
 import (
-	"maps"
-	"slices"
 	"strconv"
 
 	"mockserver/config/imports/draft"
@@ -23,11 +21,7 @@ func (r *reader) scenario(m *mapping) {
 	if c := base[0] | 0x20; c < 'a' || c > 'z' { // names of scenarios begin with a letter
 		base = "s" + base
 	}
-	unique := base
-	for n := 2; slices.Contains(slices.Collect(maps.Values(r.scenarios)), unique); n++ {
-		unique = base + "-" + strconv.Itoa(n)
-	}
-	r.scenarios[name] = unique
+	r.scenarios[name] = language.Unique(base, r.taken)
 	r.names = append(r.names, name)
 }
 

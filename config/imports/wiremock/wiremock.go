@@ -70,7 +70,7 @@ func isDirectory(path string) bool {
 
 // Read adds the mappings of a file or directory.
 func Read(s *draft.Source, d *draft.Draft, _ draft.Options) error {
-	r := &reader{Draft: d, scenarios: map[string]string{}, strict: map[string]bool{}, asked: map[string]bool{}}
+	r := &reader{Draft: d, scenarios: map[string]string{}, taken: map[string]bool{}, strict: map[string]bool{}, asked: map[string]bool{}}
 	if !s.Dir {
 		dir := filepath.Dir(s.Name)
 		if err := r.file(s, filepath.Join(dir, "__files"), filepath.Join(filepath.Dir(dir), "__files")); err != nil {
@@ -110,16 +110,14 @@ func (r *reader) file(s *draft.Source, dirs ...string) error {
 	list := []*syntax.Node{root}
 	if all := get(root, "mappings"); all != nil {
 		if all.Kind != syntax.ListNode {
-			pos := all.Pos()
-			return s.Problem(pos.Line, pos.Column, "mappings is %v; expected a list", all.Kind)
+			return s.ProblemAt(all, "mappings is %v; expected a list", all.Kind)
 		}
 		list = all.Items
 	}
 	var c checker
 	for _, n := range list {
 		if n.Kind != syntax.MapNode {
-			pos := n.Pos()
-			return s.Problem(pos.Line, pos.Column, "a mapping is %v; expected a map", n.Kind)
+			return s.ProblemAt(n, "a mapping is %v; expected a map", n.Kind)
 		}
 		c.check("the mapping", n, "m>mapping")
 		r.mappings = append(r.mappings, &mapping{Node: n, priority: integer(get(n, "priority"), defaultPriority), dirs: dirs})
