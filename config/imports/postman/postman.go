@@ -39,22 +39,16 @@ func Read(s *draft.Source, d *draft.Draft, opts draft.Options) error {
 	if r.vars, err = variables(root, opts); err != nil {
 		return err
 	}
-	r.scripts(root)
 	r.items(items, nil, r.vars)
-	if r.scriptCount > 0 {
-		d.Note(r.scriptPos, "scripts", "%d scripts are not run: they only test answers", r.scriptCount)
-	}
 	r.write()
 	return nil
 }
 
 type reader struct {
 	*draft.Draft
-	vars        vars
-	groups      []*group // by method and shape of the path, in the order of the file
-	byKey       map[string]*group
-	scriptCount int
-	scriptPos   syntax.Pos
+	vars   vars
+	groups []*group // by method and shape of the path, in the order of the file
+	byKey  map[string]*group
 }
 
 // group contains all answers to one method and path.
@@ -63,23 +57,10 @@ type group struct {
 	answers []*answer
 }
 
-// scripts counts the scripts of a collection, a folder or an item.
-func (r *reader) scripts(n *syntax.Node) {
-	events := get(n, "event")
-	if events == nil || len(events.Items) == 0 {
-		return
-	}
-	if r.scriptCount == 0 {
-		r.scriptPos = events.Pos()
-	}
-	r.scriptCount += len(events.Items)
-}
-
 // items reads the items of a folder.
 func (r *reader) items(list *syntax.Node, folder []string, v vars) {
 	for _, n := range list.Items {
 		name := text(get(n, "name"))
-		r.scripts(n)
 		inner := v.with(get(n, "variable"))
 		switch children := get(n, "item"); {
 		case n.Kind != syntax.MapNode:

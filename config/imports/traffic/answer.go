@@ -28,31 +28,23 @@ const (
 // make writes the endpoints of the group and reports how exact they are.
 func (g *group) make() {
 	g.findKey()
-	byKey := map[uint32][]*record{}
-	var order []uint32
+	byKey := map[uint32]*keyed{}
+	var order []*keyed
 	for i, key := range g.keys {
 		if byKey[key] == nil {
-			order = append(order, key)
+			byKey[key] = &keyed{index: i}
+			order = append(order, byKey[key])
 		}
-		byKey[key] = append(byKey[key], g.records[i])
-	}
-	first := map[uint32]int{} // the index of a record of each key
-	for i, key := range g.keys {
-		if _, known := first[key]; !known {
-			first[key] = i
+		byKey[key].records = append(byKey[key].records, g.records[i])
+		if doubt := g.records[i].doubt; doubt != 0 {
+			g.fault("%s", g.words.texts[doubt])
 		}
 	}
-	for _, r := range g.records {
-		if r.doubt != 0 {
-			g.fault("%s", g.words.texts[r.doubt])
-		}
-	}
-	parts, partOf := map[outcomeID]*part{}, map[uint32]*part{}
+	parts := map[result]*part{}
 	var all []*part
 	own := 0
 	above := g.above()
-	for _, key := range order {
-		k := keyed{first[key], byKey[key]}
+	for _, k := range order {
 		if own < ownEndpoints && g.standsAlone(k.records, len(order)) {
 			own++
 			g.alone(k, above)
@@ -60,15 +52,15 @@ func (g *group) make() {
 			continue
 		}
 		id := settled(k.records)
-		if parts[id] == nil {
-			parts[id] = &part{id: id}
-			all = append(all, parts[id])
+		if k.part = parts[id]; k.part == nil {
+			k.part = &part{id: id}
+			parts[id] = k.part
+			all = append(all, k.part)
 		}
-		parts[id].keys = append(parts[id].keys, k)
-		partOf[key] = parts[id]
+		k.part.keys = append(k.part.keys, k)
 	}
 	g.write(all, above)
-	g.ask(order, byKey, partOf)
+	g.ask(order)
 	g.report()
 }
 
@@ -78,7 +70,7 @@ func (g *group) make() {
 func (g *group) standsAlone(records []*record, keys int) bool {
 	if len(records) <= inOrder && len(g.records) <= few {
 		for _, r := range records {
-			if r.status != records[0].status || r.cut != records[0].cut {
+			if r.result != records[0].result {
 				return true
 			}
 		}
@@ -92,7 +84,7 @@ func (g *group) fitsRow(r *record) bool {
 }
 
 // alone writes the endpoint of one key, with its answers in order.
-func (g *group) alone(k keyed, above []string) {
+func (g *group) alone(k *keyed, above []string) {
 	e := g.endpoint(language.And(g.fits(), g.isKey(k.index)))
 	var list draft.List
 	last := ""
@@ -103,10 +95,10 @@ func (g *group) alone(k keyed, above []string) {
 		last = id
 	}
 	if same {
-		g.response(e, &outcome{k.records[0].status, k.records[0].cut, k.records}, nil)
+		g.response(e, &outcome{k.records[0].result, k.records}, nil)
 	} else {
 		for _, r := range k.records {
-			list = append(list, g.outcome(&outcome{r.status, r.cut, []*record{r}}, nil, true))
+			list = append(list, g.outcome(&outcome{r.result, []*record{r}}, nil, true))
 		}
 		e.Set("select", "sequence").Set("responses", list)
 	}
@@ -198,9 +190,9 @@ func (g *group) write(parts []*part, above []string) {
 
 // outcomes sets the responses of a part, the most frequent first.
 func (g *group) outcomes(e *draft.Map, p *part, set *rowSet) {
-	all, total := p.outcomes()
+	all, total := p.outcomes(), 0
 	rowsOf := func(o *outcome) *rowSet {
-		if set != nil && (outcomeID{o.status, o.cut}) == p.id && g.differ(p) {
+		if set != nil && o.result == p.id && g.differ(p) {
 			return set
 		}
 		return nil
@@ -211,6 +203,7 @@ func (g *group) outcomes(e *draft.Map, p *part, set *rowSet) {
 	}
 	var list draft.List
 	for _, o := range all {
+		total += len(o.records)
 		list = append(list, draft.NewMap("weight", len(o.records)).Join(g.outcome(o, rowsOf(o), false)))
 	}
 	e.Set("responses", list).Comment("responses", thousands(total)+" requests")

@@ -18,10 +18,10 @@ const (
 // ask adds recorded requests by which the endpoints of the group are checked, with their recorded
 // answers: one request for each key or, if there are many keys, for an evenly spread selection. The
 // answer to a key of a part may be any outcome of the part.
-func (g *group) ask(order []uint32, byKey map[uint32][]*record, parts map[uint32]*part) {
+func (g *group) ask(order []*keyed) {
 	step := (len(order) + askedKeys - 1) / askedKeys
 	for i := 0; i < len(order); i += step { // step is 0 only if there are no keys
-		records := byKey[order[i]]
+		records := order[i].records
 		r := records[0]
 		target := g.path(r)
 		if query := g.words.texts[r.query]; query != "" {
@@ -41,7 +41,7 @@ func (g *group) ask(order []uint32, byKey map[uint32][]*record, parts map[uint32
 				break
 			}
 			want := draft.Answer{Status: int(r.status), Body: slices.Clone(g.store.get(r.body, &g.buf[0]))}
-			want.Any = r.lost || g.method == "HEAD" || (outcomeID{r.status, r.cut}) != settled(records)
+			want.Any = r.lost || g.method == "HEAD" || r.result != settled(records)
 			for _, f := range split(g.store.get(r.headers, &g.buf[0])) {
 				if strings.EqualFold(f.Name, "Content-Type") || strings.EqualFold(f.Name, "Location") {
 					want.Header = append(want.Header, f)
@@ -49,10 +49,9 @@ func (g *group) ask(order []uint32, byKey map[uint32][]*record, parts map[uint32
 			}
 			a.Want = append(a.Want, want)
 		}
-		if p := parts[order[i]]; p != nil && len(a.Want) > 0 {
-			all, _ := p.outcomes()
-			for _, o := range all {
-				if (outcomeID{o.status, o.cut}) != p.id {
+		if p := order[i].part; p != nil && len(a.Want) > 0 {
+			for _, o := range p.outcomes() {
+				if o.result != p.id {
 					a.Want = append(a.Want, draft.Answer{Status: int(o.status), Any: true})
 				}
 			}

@@ -39,6 +39,7 @@ type exchange struct {
 
 // record is an exchange as it is stored. There may be millions of records.
 type record struct {
+	result
 	at            int64  // microseconds since 1970
 	first, last   int64  // microseconds
 	place, origin uint32 // numbers of host and path, and of scheme and port, in words
@@ -49,9 +50,8 @@ type record struct {
 	source, line  uint32
 	underWay      int32
 	column        int32
-	status        int16
 	method        uint8 // index in semantics.Methods
-	cut, timed    bool
+	timed         bool
 	lost          bool
 }
 
@@ -127,7 +127,7 @@ func (c *Collector) add(x *exchange) {
 		headers: c.store.add(headers), body: c.store.add(x.body),
 		sent: c.store.add(joined(lines(x.sent))), request: c.store.add(x.request),
 		source: uint32(len(c.sources) - 1), line: uint32(x.line), column: int32(x.column), underWay: int32(x.underWay),
-		status: int16(x.status), method: uint8(method), cut: x.cut, lost: x.lost != "",
+		result: result{int16(x.status), x.cut}, method: uint8(method), lost: x.lost != "",
 	}
 	c.records = append(c.records, r)
 }

@@ -10,6 +10,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -29,22 +30,22 @@ type entry struct {
 	Started string   `json:"startedDateTime"`
 	Time    *float64 `json:"time"`
 	Request struct {
-		Method  string     `json:"method"`
-		URL     string     `json:"url"`
-		Headers []harField `json:"headers"`
+		Method  string        `json:"method"`
+		URL     string        `json:"url"`
+		Headers []draft.Field `json:"headers"`
 		Body    *struct {
 			Type   string `json:"mimeType"`
 			Text   string `json:"text"`
 			Params []struct {
-				harField
+				draft.Field
 				File string `json:"fileName"`
 			} `json:"params"`
 		} `json:"postData"`
 	} `json:"request"`
 	Response struct {
-		Status  int        `json:"status"`
-		Headers []harField `json:"headers"`
-		Size    float64    `json:"bodySize"`
+		Status  int           `json:"status"`
+		Headers []draft.Field `json:"headers"`
+		Size    float64       `json:"bodySize"`
 		Content struct {
 			Size     float64 `json:"size"`
 			Type     string  `json:"mimeType"`
@@ -58,11 +59,6 @@ type entry struct {
 		Receive *float64 `json:"receive"`
 	} `json:"timings"`
 	FromCache any `json:"_fromCache"`
-}
-
-type harField struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
 }
 
 // AddHAR adds the exchanges of a HAR. It is read as a stream, because a file may be larger than
@@ -257,14 +253,9 @@ func millis(ms *float64) time.Duration {
 	return time.Duration(min(*ms*float64(time.Millisecond), float64(2*samples.MaxLength)))
 }
 
-func fields(all []harField) []draft.Field {
-	list := make([]draft.Field, 0, len(all))
-	for _, f := range all {
-		if !strings.Contains(f.Name+f.Value, "\x00") {
-			list = append(list, draft.Field(f))
-		}
-	}
-	return list
+// fields returns the headers without those that contain a zero byte.
+func fields(all []draft.Field) []draft.Field {
+	return slices.DeleteFunc(all, func(f draft.Field) bool { return strings.Contains(f.Name+f.Value, "\x00") })
 }
 
 // places reads a text and returns the positions of offsets in it, which must be requested in

@@ -6,44 +6,41 @@ import (
 	"slices"
 )
 
+// result is how an exchange ended.
+type result struct {
+	status int16
+	cut    bool // the body was cut off
+}
+
 // outcome is one of the responses of an endpoint, with the records in which it occurred.
 type outcome struct {
-	status  int16
-	cut     bool
+	result
 	records []*record
 }
 
-// keyed contains the records of one key, and the index of one of them.
+// keyed contains the records of one key, and the index of the first of them.
 type keyed struct {
 	index   int
 	records []*record
+	part    *part // nil if the key has an endpoint of its own
 }
 
-// outcomeID identifies an outcome.
-type outcomeID struct {
-	status int16
-	cut    bool
-}
-
-// part is the set of keys whose usual answers have the same status.
+// part is the set of keys whose usual results are the same.
 type part struct {
-	id    outcomeID
-	keys  []keyed
-	all   []*outcome // nil until outcomes returns them
-	total int
+	id   result
+	keys []*keyed
+	all  []*outcome // the most frequent first; nil until outcomes returns them
 }
 
-// settled returns the most frequent outcome, or the first of several that are equally frequent.
-func settled(records []*record) outcomeID {
-	counts := map[outcomeID]int{}
-	most := outcomeID{}
+// settled returns the most frequent result, or the first of several that are equally frequent.
+func settled(records []*record) (most result) {
+	counts := map[result]int{}
 	for _, r := range records {
-		id := outcomeID{r.status, r.cut}
-		counts[id]++
+		counts[r.result]++
 	}
 	for _, r := range records {
-		if id := (outcomeID{r.status, r.cut}); counts[id] > counts[most] {
-			most = id
+		if counts[r.result] > counts[most] {
+			most = r.result
 		}
 	}
 	return most
@@ -57,23 +54,23 @@ func (p *part) name() string {
 	return fmt.Sprint(p.id.status)
 }
 
-// outcomes returns the outcomes of the keys, the most frequent first, and the number of records.
-func (p *part) outcomes() (all []*outcome, total int) {
+// outcomes returns the outcomes of the keys, the most frequent first.
+func (p *part) outcomes() []*outcome {
 	if p.all != nil {
-		return p.all, p.total
+		return p.all
 	}
-	byID := map[outcomeID]*outcome{}
+	byResult := map[result]*outcome{}
 	for _, k := range p.keys {
 		for _, r := range k.records {
-			id := outcomeID{r.status, r.cut}
-			if byID[id] == nil {
-				byID[id] = &outcome{status: r.status, cut: r.cut}
-				p.all = append(p.all, byID[id])
+			o := byResult[r.result]
+			if o == nil {
+				o = &outcome{result: r.result}
+				byResult[r.result] = o
+				p.all = append(p.all, o)
 			}
-			byID[id].records = append(byID[id].records, r)
-			p.total++
+			o.records = append(o.records, r)
 		}
 	}
 	slices.SortStableFunc(p.all, func(a, b *outcome) int { return cmp.Compare(len(b.records), len(a.records)) })
-	return p.all, p.total
+	return p.all
 }

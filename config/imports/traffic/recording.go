@@ -60,9 +60,9 @@ func (c *Collector) addRecorded(l *recording.Line, line int) {
 }
 
 func fieldsOf(m *recording.Message) []draft.Field {
-	all := make([]harField, len(m.Headers))
+	all := make([]draft.Field, len(m.Headers))
 	for i, h := range m.Headers {
-		all[i] = harField{h[0], h[1]}
+		all[i] = draft.Field{Name: h[0], Value: h[1]}
 	}
 	return fields(all)
 }

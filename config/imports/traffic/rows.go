@@ -48,7 +48,7 @@ func (g *group) rows(parts []*part) *rowSet {
 		for _, k := range p.keys {
 			before := len(s.rows)
 			for _, r := range k.records {
-				if (outcomeID{r.status, r.cut}) != p.id || r.lost {
+				if r.result != p.id || r.lost {
 					continue
 				}
 				if len(s.rows)-before == inTurn {
@@ -254,7 +254,7 @@ func (g *group) differ(p *part) bool {
 	var one *record
 	for _, k := range p.keys {
 		for _, r := range k.records {
-			if (outcomeID{r.status, r.cut}) != p.id || r.lost {
+			if r.result != p.id || r.lost {
 				continue
 			}
 			if one != nil && (r.body != one.body || g.leadsTo(r) != g.leadsTo(one)) {
