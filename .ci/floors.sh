@@ -17,7 +17,6 @@ mockserver/bench -> mockserver/matcher
 mockserver/bench -> mockserver/renderer
 mockserver/config -> mockserver/config/item
 mockserver/config -> mockserver/config/openapi
-mockserver/config -> mockserver/config/openapi/tree
 mockserver/config -> mockserver/config/policy
 mockserver/config -> mockserver/config/syntax
 mockserver/config -> mockserver/config/table
@@ -60,14 +59,12 @@ mockserver/config/item -> mockserver/config/syntax
 mockserver/config/item -> mockserver/config/table
 mockserver/config/openapi -> mockserver/config/openapi/generate
 mockserver/config/openapi -> mockserver/config/openapi/jsonvalue
-mockserver/config/openapi -> mockserver/config/openapi/tree
 mockserver/config/openapi -> mockserver/config/openapi/validate
 mockserver/config/openapi -> mockserver/config/syntax
 mockserver/config/openapi/export -> mockserver/config
 mockserver/config/openapi/export -> mockserver/config/item
 mockserver/config/openapi/export -> mockserver/config/openapi
 mockserver/config/openapi/export -> mockserver/config/openapi/jsonvalue
-mockserver/config/openapi/export -> mockserver/config/openapi/tree
 mockserver/config/openapi/export -> mockserver/config/syntax
 mockserver/config/openapi/generate -> mockserver/config/openapi/invent
 mockserver/config/openapi/generate -> mockserver/config/openapi/jsonvalue
@@ -75,8 +72,7 @@ mockserver/config/openapi/generate -> mockserver/config/openapi/text
 mockserver/config/openapi/generate -> mockserver/config/openapi/validate
 mockserver/config/openapi/invent -> mockserver/config/openapi/jsonvalue
 mockserver/config/openapi/invent -> mockserver/config/openapi/text
-mockserver/config/openapi/tree -> mockserver/config/openapi/jsonvalue
-mockserver/config/openapi/tree -> mockserver/config/syntax
+mockserver/config/openapi/jsonvalue -> mockserver/config/syntax
 mockserver/config/openapi/validate -> mockserver/config/openapi/jsonvalue
 mockserver/config/openapi/validate -> mockserver/config/openapi/text
 mockserver/config/policy -> mockserver/config/samples

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"mockserver/config/openapi"
-	"mockserver/config/openapi/tree"
 	"mockserver/config/syntax"
 	"mockserver/internal/files"
 )
@@ -38,7 +37,7 @@ func (g *given) withoutParts(problems syntax.Problems, referenced []string) synt
 
 // givenDocument is an OpenAPI document as it was read.
 type givenDocument struct {
-	root *tree.Node
+	root *syntax.Node
 	name string
 	dir  string // its directory, as an absolute path
 }
@@ -74,7 +73,7 @@ func (g *given) setAside(docs []*syntax.Node, name, dir string) []*syntax.Node {
 	return slices.DeleteFunc(docs, func(doc *syntax.Node) bool {
 		switch {
 		case isDocument(doc):
-			g.documents = append(g.documents, givenDocument{root: tree.Of(doc), name: name, dir: dir})
+			g.documents = append(g.documents, givenDocument{root: doc.Document(), name: name, dir: dir})
 		case mayBeMocks(doc):
 			g.mocks = append(g.mocks, givenMocks{doc: doc, whole: doc, dir: dir})
 		case mayBeBareMocks(doc):

@@ -166,7 +166,7 @@ func namesOf(operations []operation) []string {
 // mockOf decodes the declaration for an operation: the keys of a response, of an endpoint, or both.
 func mockOf(d *table.Decoder, n *syntax.Node, key string, o operation) mock {
 	n = nested(n)
-	e := item.Endpoint{Pos: n.Pos(), Key: key, Method: o.Method, Path: syntax.Text{Value: o.Path, Pos: o.pos(), Key: o.Pointer, Folded: true}}
+	e := item.Endpoint{Pos: n.Pos(), Key: key, Method: o.Method, Path: syntax.Text{Value: o.Path, Pos: o.Pos, Key: o.Pointer, Folded: true}}
 	table.Fill(d, n, key, mockFields, &e)
 	item.Finish(d, &e, key, n)
 	return mock{

@@ -9,7 +9,6 @@ import (
 
 	"mockserver/config/item"
 	"mockserver/config/openapi"
-	"mockserver/config/openapi/tree"
 	"mockserver/config/syntax"
 	"mockserver/internal/address"
 	"mockserver/internal/files"
@@ -23,19 +22,16 @@ type operation struct {
 	dir string
 }
 
-// pos returns where the operation is declared.
-func (o operation) pos() syntax.Pos { return syntax.Pos{File: o.File, Line: o.Line, Column: o.Column} }
-
 // endpoint returns the endpoint of an operation without its mocks. It adds a problem for each
 // callback that cannot be sent.
 func (o operation) endpoint(problems *syntax.Problems) item.Endpoint {
 	e := item.Endpoint{
-		Pos: o.pos(), Key: o.Pointer, Dir: o.dir, Method: o.Method, Template: true, Operation: o.Operation,
-		Path: syntax.Text{Value: o.Path, Pos: o.pos(), Key: o.Pointer, Folded: true},
+		Pos: o.Pos, Key: o.Pointer, Dir: o.dir, Method: o.Method, Template: true, Operation: o.Operation,
+		Path: syntax.Text{Value: o.Path, Pos: o.Pos, Key: o.Pointer, Folded: true},
 		Doc:  item.Doc{Tags: o.Tags, Summary: o.Summary, Description: o.Description, RouterName: o.ID},
 	}
 	if o.When != "" {
-		e.If = syntax.Text{Value: o.When, Pos: o.pos(), Key: o.Pointer, Folded: true}
+		e.If = syntax.Text{Value: o.When, Pos: o.Pos, Key: o.Pointer, Folded: true}
 	}
 	e.Response = item.Response{Pos: e.Pos, Raw: true}
 	if o.Default < len(o.Answers) {
@@ -57,24 +53,24 @@ func (o operation) endpoint(problems *syntax.Problems) item.Endpoint {
 
 // response returns the response for an answer of a document. Its texts are not templates.
 func (o operation) response(a *openapi.Answer) item.Response {
-	r := item.Response{Pos: o.pos(), Raw: true, Status: a.Status}
+	r := item.Response{Pos: o.Pos, Raw: true, Status: a.Status}
 	if a.MediaType != "" {
 		r.Headers = append(r.Headers, o.header("Content-Type", a.MediaType))
 	}
 	for _, h := range a.Headers {
 		r.Headers = append(r.Headers, o.header(h.Name, h.Value))
 	}
-	r.Body = syntax.Text{Value: string(a.Body), Pos: o.pos(), Key: o.Pointer, Folded: true}
+	r.Body = syntax.Text{Value: string(a.Body), Pos: o.Pos, Key: o.Pointer, Folded: true}
 	return r
 }
 
 func (o operation) header(name, value string) item.Header {
-	return item.Header{Name: name, Value: syntax.Text{Value: value, Pos: o.pos(), Key: o.Pointer, Folded: true}}
+	return item.Header{Name: name, Value: syntax.Text{Value: value, Pos: o.Pos, Key: o.Pointer, Folded: true}}
 }
 
 // webhook returns a callback of an operation as a webhook, or why it cannot be sent.
 func (o operation) webhook(cb *openapi.Callback) (item.Webhook, *syntax.Problem) {
-	pos := syntax.Pos{File: cb.File, Line: cb.Line, Column: cb.Column}
+	pos := cb.Pos
 	var answer *openapi.Answer
 	if o.Default < len(o.Answers) {
 		answer = &o.Answers[o.Default]
@@ -115,7 +111,7 @@ func (l Loader) options(s *Spec, dir string) openapi.Options {
 	return openapi.Options{
 		Seed: l.Seed, AllowRemoteRefs: l.AllowRemoteRefs, Checks: l.Validate, Samples: l.SampleRequests,
 		Strict: l.StrictDocuments, BasePath: l.BasePath,
-		Open: func(name string) (*tree.Node, syntax.Problems) {
+		Open: func(name string) (*syntax.Node, syntax.Problems) {
 			data, err := files.Read(name)
 			if err != nil {
 				return nil, syntax.Problems{fileProblem(name, err.Error())}
@@ -136,7 +132,7 @@ func (l Loader) options(s *Spec, dir string) openapi.Options {
 
 // readDocument parses a document, or a part of one: YAML (which includes JSON), or EDN if the name
 // has that extension.
-func readDocument(name string, data []byte) (*tree.Node, syntax.Problems) {
+func readDocument(name string, data []byte) (*syntax.Node, syntax.Problems) {
 	docs, problems := syntax.Read(name, data)
 	docs = slices.DeleteFunc(docs, func(doc *syntax.Node) bool { return doc.Kind == syntax.NullNode })
 	if len(docs) == 0 {
@@ -145,5 +141,5 @@ func readDocument(name string, data []byte) (*tree.Node, syntax.Problems) {
 		}
 		return nil, problems
 	}
-	return tree.Of(docs[0]), problems
+	return docs[0].Document(), problems
 }

@@ -8,7 +8,6 @@ import (
 
 	"mockserver/config/item"
 	"mockserver/config/openapi"
-	"mockserver/config/openapi/tree"
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/files"
@@ -19,15 +18,15 @@ import (
 type Words struct {
 	Title     string // the name of the first file without its extension
 	Documents []Document
-	Mocks     []tree.Entry // what mocks files declare for operations, by name
-	Hidden    Problems     // a warning for each secret that is replaced in them
+	Mocks     []syntax.Entry // what mocks files declare for operations, by name
+	Hidden    Problems       // a warning for each secret that is replaced in them
 
 	declared map[string]*syntax.Node // by file and key
 }
 
 // Document is an OpenAPI document with everything that it refers to.
 type Document struct {
-	Root    *tree.Node
+	Root    *syntax.Node
 	Content func(name string) ([]byte, error) // reads a file that it refers to, relative to its directory
 }
 
@@ -36,9 +35,9 @@ func (w *Words) hidden(at syntax.Pos, key string) {
 }
 
 // At returns the declaration at a key of a file, or nil if there is none.
-func (w *Words) At(file, key string) *tree.Node {
+func (w *Words) At(file, key string) *syntax.Node {
 	if n := w.declared[file+" "+key]; n != nil {
-		return tree.Of(n)
+		return n.Document()
 	}
 	return nil
 }
@@ -73,7 +72,7 @@ func (w *Words) add(l Loader, file string, docs []*syntax.Node) error {
 		if isDocument(doc) {
 			dir := filepath.Dir(files.Absolute(file))
 			opts := l.options(&Spec{}, dir)
-			bundled, problems := openapi.Bundled(tree.Of(doc), filepath.Join(dir, filepath.Base(file)), opts)
+			bundled, problems := openapi.Bundled(doc.Document(), filepath.Join(dir, filepath.Base(file)), opts)
 			if err := problems.Err(); err != nil {
 				return err
 			}
@@ -82,7 +81,7 @@ func (w *Words) add(l Loader, file string, docs []*syntax.Node) error {
 		if isMocks(doc) {
 			for _, e := range doc.Entries {
 				table.Row{Table: table.Rows(mockFields)}.Hide(nested(e.Value), "", wording.Label(e.Key.Text.Value), w.hidden)
-				w.Mocks = append(w.Mocks, tree.Entry{Key: e.Key.Text.Value, Value: tree.Of(nested(e.Value))})
+				w.Mocks = append(w.Mocks, syntax.Entry{Key: e.Key, Value: nested(e.Value).Document()})
 			}
 		}
 		for _, n := range doc.Items {

@@ -70,7 +70,7 @@ func isMade(r *Route) bool { return r.Endpoint.Operation != nil || r.Endpoint.Re
 // ofOneDocument reports whether two routes belong to operations in the same file.
 func ofOneDocument(a, b *Route) bool {
 	x, y := a.Endpoint.Operation, b.Endpoint.Operation
-	return x != nil && y != nil && x != y && x.File == y.File
+	return x != nil && y != nil && x != y && x.Pos.File == y.Pos.File
 }
 
 // formsOf encodes the forms of segments that contain parameters and text as a string, which is the

@@ -10,8 +10,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/jsonvalue"
-	"mockserver/config/openapi/tree"
 	"mockserver/config/openapi/validate"
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -36,14 +36,14 @@ func (c *compiler) callbacks(op *openapi3.Operation, pointer string) []Callback 
 }
 
 // catalogue returns the webhooks of OpenAPI 3.1.
-func (c *compiler) catalogue(root *tree.Node) []Callback {
+func (c *compiler) catalogue(root *syntax.Node) []Callback {
 	var all []Callback
 	webhooks := root.Get("webhooks")
 	if webhooks == nil {
 		return nil
 	}
 	for i := range webhooks.Entries {
-		name := webhooks.Entries[i].Key
+		name := webhooks.Entries[i].Name()
 		if item := c.doc.Webhooks[name]; item != nil {
 			all = append(all, c.called(name, "", item, "#/webhooks/"+jsonvalue.EscapePointer(name))...)
 		}
@@ -59,9 +59,7 @@ func (c *compiler) called(name, url string, item *openapi3.PathItem, pointer str
 	for _, method := range jsonvalue.SortedNames(operations) {
 		op := operations[method]
 		cb := Callback{Name: name, URL: url, Method: method, Pointer: pointer + "/" + strings.ToLower(method)}
-		if op.Origin != nil && op.Origin.Key != nil {
-			cb.File, cb.Line, cb.Column = op.Origin.Key.File, op.Origin.Key.Line, op.Origin.Key.Column
-		}
+		cb.Pos = originProblem(op.Origin, "").Pos
 		if body := op.RequestBody; body != nil && body.Value != nil {
 			cb.MediaType, cb.Body = c.make.RequestBody(body.Value, cb.Pointer+"/requestBody")
 		}

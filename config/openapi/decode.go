@@ -10,7 +10,6 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/jsonvalue"
-	"mockserver/config/openapi/tree"
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
@@ -20,14 +19,14 @@ import (
 // all errors.
 type decoding struct {
 	layouts  layouts
-	strict   bool       // see Options
-	modern   bool       // OpenAPI 3.1 or later
-	first    *tree.Node // the document
+	strict   bool         // see Options
+	modern   bool         // OpenAPI 3.1 or later
+	first    *syntax.Node // the document
 	suggest  func(word string, among []string) string
 	problems []problem
 
-	broken  map[*tree.Node]bool // the $ref values of dangling references
-	emptied map[syntax.Pos]bool // the positions of objects whose dangling references were removed
+	broken  map[*syntax.Node]bool // the $ref values of dangling references
+	emptied map[syntax.Pos]bool   // the positions of objects whose dangling references were removed
 	twins   map[*openapi3.Operation]twin
 	refs    []referable // the values that refer to a component
 	schemas []*openapi3.Schema
@@ -39,7 +38,7 @@ type decoding struct {
 type referable struct {
 	value   reflect.Value
 	section string
-	node    *tree.Node // the node of the reference
+	node    *syntax.Node // the node of the reference
 }
 
 // place is the origin of an object together with its location, so that one allocation suffices for
@@ -49,12 +48,12 @@ type place struct {
 	location openapi3.Location
 }
 
-func (d *decoding) wrong(n *tree.Node, format string, args ...any) {
+func (d *decoding) wrong(n *syntax.Node, format string, args ...any) {
 	d.problems = append(d.problems, problemAt(n, fmt.Sprintf(format, args...)))
 }
 
 // fault reports an error that does not prevent the document from being served.
-func (d *decoding) fault(n *tree.Node, f fault, format string, args ...any) {
+func (d *decoding) fault(n *syntax.Node, f fault, format string, args ...any) {
 	d.report(problemAt(n, fmt.Sprintf(format, args...)), f)
 }
 
@@ -63,13 +62,13 @@ func (d *decoding) report(p problem, f fault) {
 }
 
 // refuse reports that a node has the wrong kind for its place.
-func (d *decoding) refuse(n *tree.Node, accepted string) {
+func (d *decoding) refuse(n *syntax.Node, accepted string) {
 	d.fault(n, badValue, "is %s; expected %s", n.Kind, accepted)
 }
 
 // decode decodes a node into v.
-func (d *decoding) decode(n *tree.Node, l *layout, v reflect.Value) {
-	if n.Kind == tree.Null && l.want != wantReferable && l.want != wantAny && l.typ != typeOfSchema {
+func (d *decoding) decode(n *syntax.Node, l *layout, v reflect.Value) {
+	if n.Kind == syntax.NullNode && l.want != wantReferable && l.want != wantAny && l.typ != typeOfSchema {
 		return // treated as absent
 	}
 	switch l.want {
@@ -98,90 +97,90 @@ func (d *decoding) decode(n *tree.Node, l *layout, v reflect.Value) {
 	}
 }
 
-func (d *decoding) scalar(n *tree.Node, l *layout, v reflect.Value) {
+func (d *decoding) scalar(n *syntax.Node, l *layout, v reflect.Value) {
 	switch l.want {
 	case wantText:
-		if n.Kind != tree.Text && n.Kind != tree.Number && n.Kind != tree.Bool {
+		if n.Kind != syntax.TextNode && n.Kind != syntax.NumberNode && n.Kind != syntax.BoolNode {
 			d.refuse(n, "a text")
 			return
 		}
-		v.SetString(n.Text)
+		v.SetString(n.Scalar())
 	case wantBool:
-		if n.Kind != tree.Bool {
+		if n.Kind != syntax.BoolNode {
 			d.refuse(n, "true or false")
 			return
 		}
-		v.SetBool(n.Text == "true")
+		v.SetBool(n.Truth())
 	case wantWhole:
-		x, err := strconv.ParseFloat(n.Text, 64)
-		if n.Kind != tree.Number || err != nil || x < 0 || x != math.Trunc(x) || x >= 1<<63 {
+		x, err := strconv.ParseFloat(n.Number, 64)
+		if n.Kind != syntax.NumberNode || err != nil || x < 0 || x != math.Trunc(x) || x >= 1<<63 {
 			d.refuse(n, "an integer from 0")
 			return
 		}
 		v.SetUint(uint64(x))
 	case wantNumber:
-		x, err := strconv.ParseFloat(n.Text, 64)
-		if n.Kind != tree.Number || err != nil {
+		x, err := strconv.ParseFloat(n.Number, 64)
+		if n.Kind != syntax.NumberNode || err != nil {
 			d.refuse(n, "a number")
 			return
 		}
 		v.SetFloat(x)
-		d.numbers.Note(v.Addr().Interface().(*float64), n.Text)
+		d.numbers.Note(v.Addr().Interface().(*float64), n.Number)
 	case wantBound:
 		d.bound(n, v.Addr().Interface().(*openapi3.ExclusiveBound))
 	case wantMapping:
-		if n.Kind != tree.Text {
+		if n.Kind != syntax.TextNode {
 			d.refuse(n, "a text")
 			return
 		}
-		v.Addr().Interface().(*openapi3.MappingRef).Ref = n.Text
+		v.Addr().Interface().(*openapi3.MappingRef).Ref = n.Text.Value
 	}
 }
 
-func (d *decoding) bound(n *tree.Node, into *openapi3.ExclusiveBound) {
-	x, err := strconv.ParseFloat(n.Text, 64)
+func (d *decoding) bound(n *syntax.Node, into *openapi3.ExclusiveBound) {
+	x, err := strconv.ParseFloat(n.Number, 64)
 	switch {
-	case n.Kind == tree.Bool:
-		into.Bool = openapi3.Ptr(n.Text == "true")
-	case n.Kind == tree.Number && err == nil:
+	case n.Kind == syntax.BoolNode:
+		into.Bool = openapi3.Ptr(n.Truth())
+	case n.Kind == syntax.NumberNode && err == nil:
 		into.Value = &x
-		d.numbers.Note(&x, n.Text)
+		d.numbers.Note(&x, n.Number)
 	default:
 		d.refuse(n, "a number, or before OpenAPI 3.1 true or false,")
 	}
 }
 
-func (d *decoding) types(n *tree.Node, v reflect.Value) {
+func (d *decoding) types(n *syntax.Node, v reflect.Value) {
 	into := v.Addr().Interface().(*openapi3.Types)
 	switch n.Kind {
-	case tree.Text:
-		*into = openapi3.Types{n.Text}
-	case tree.List:
+	case syntax.TextNode:
+		*into = openapi3.Types{n.Text.Value}
+	case syntax.ListNode:
 		*into = make(openapi3.Types, 0, len(n.Items))
 		for _, item := range n.Items {
-			if item.Kind != tree.Text {
+			if item.Kind != syntax.TextNode {
 				d.refuse(item, "the name of a type")
 				continue
 			}
-			*into = append(*into, item.Text)
+			*into = append(*into, item.Text.Value)
 		}
 	default:
 		d.refuse(n, "the name of a type, such as string or object,")
 	}
 }
 
-func (d *decoding) schemaOrBool(n *tree.Node, l *layout, v reflect.Value) {
+func (d *decoding) schemaOrBool(n *syntax.Node, l *layout, v reflect.Value) {
 	into := v.Addr().Interface().(*openapi3.BoolSchema)
-	if n.Kind == tree.Bool {
-		into.Has = openapi3.Ptr(n.Text == "true")
+	if n.Kind == syntax.BoolNode {
+		into.Has = openapi3.Ptr(n.Truth())
 		return
 	}
 	into.Schema = &openapi3.SchemaRef{}
 	d.decode(n, l.elem, reflect.ValueOf(into.Schema).Elem())
 }
 
-func (d *decoding) list(n *tree.Node, l *layout, v reflect.Value) {
-	if n.Kind != tree.List {
+func (d *decoding) list(n *syntax.Node, l *layout, v reflect.Value) {
+	if n.Kind != syntax.ListNode {
 		d.refuse(n, "a list")
 		return
 	}
@@ -200,7 +199,7 @@ func (d *decoding) list(n *tree.Node, l *layout, v reflect.Value) {
 
 // fill sets v to an empty object when an entry of a list or a map is null, so that later code need
 // not check for nil.
-func (d *decoding) fill(n *tree.Node, v reflect.Value) {
+func (d *decoding) fill(n *syntax.Node, v reflect.Value) {
 	if v.Kind() != reflect.Pointer || !v.IsNil() {
 		return
 	}
@@ -211,8 +210,8 @@ func (d *decoding) fill(n *tree.Node, v reflect.Value) {
 	}
 }
 
-func (d *decoding) names(n *tree.Node, l *layout, v reflect.Value) {
-	if n.Kind != tree.Map {
+func (d *decoding) names(n *syntax.Node, l *layout, v reflect.Value) {
+	if n.Kind != syntax.MapNode {
 		d.refuse(n, "a map")
 		return
 	}
@@ -222,14 +221,14 @@ func (d *decoding) names(n *tree.Node, l *layout, v reflect.Value) {
 		value := reflect.New(l.elem.typ).Elem()
 		d.decode(e.Value, l.elem, value)
 		d.fill(e.Value, value)
-		m.SetMapIndex(reflect.ValueOf(e.Key), value)
+		m.SetMapIndex(reflect.ValueOf(e.Name()), value)
 	}
 	v.Set(m)
 }
 
 // mapLike decodes one of the library's types that wrap a map: paths, responses and callbacks.
-func (d *decoding) mapLike(n *tree.Node, l *layout, v reflect.Value) {
-	if n.Kind != tree.Map {
+func (d *decoding) mapLike(n *syntax.Node, l *layout, v reflect.Value) {
+	if n.Kind != syntax.MapNode {
 		d.refuse(n, "a map")
 		return
 	}
@@ -246,51 +245,51 @@ func (d *decoding) mapLike(n *tree.Node, l *layout, v reflect.Value) {
 	}
 	for i := range n.Entries {
 		e := &n.Entries[i]
-		if strings.HasPrefix(e.Key, "x-") {
+		if strings.HasPrefix(e.Name(), "x-") {
 			d.extension(e, v)
 			continue
 		}
 		value := reflect.New(l.elem.typ).Elem()
 		d.decode(e.Value, l.elem, value)
 		d.fill(e.Value, value)
-		set(e.Key, value)
+		set(e.Name(), value)
 	}
 }
 
-func (d *decoding) extension(e *tree.Entry, v reflect.Value) {
+func (d *decoding) extension(e *syntax.Entry, v reflect.Value) {
 	extensions := v.FieldByName("Extensions").Addr().Interface().(*map[string]any)
 	if *extensions == nil {
 		*extensions = map[string]any{}
 	}
-	(*extensions)[e.Key] = e.Value.JSONValue()
+	(*extensions)[e.Name()] = jsonvalue.OfNode(e.Value)
 }
 
 // place records the position of an object.
-func (d *decoding) place(n *tree.Node, v reflect.Value) {
+func (d *decoding) place(n *syntax.Node, v reflect.Value) {
 	if v.Kind() != reflect.Struct {
 		return
 	}
 	if f := v.FieldByName("Origin"); f.IsValid() && f.Type() == typeOfOrigin {
-		p := &place{location: openapi3.Location{File: n.File, Line: n.Line, Column: n.Column}}
+		p := &place{location: openapi3.Location{File: n.Pos().File, Line: n.Pos().Line, Column: n.Pos().Column}}
 		p.origin.Key = &p.location
 		f.Set(reflect.ValueOf(&p.origin))
 	}
 }
 
-func (d *decoding) object(n *tree.Node, l *layout, v reflect.Value) {
+func (d *decoding) object(n *syntax.Node, l *layout, v reflect.Value) {
 	switch {
-	case l.typ == typeOfSchema && n.Kind == tree.Bool:
-		*v.Addr().Interface().(*openapi3.Schema) = openapi3.Schema{Always: openapi3.Ptr(n.Text == "true")}
+	case l.typ == typeOfSchema && n.Kind == syntax.BoolNode:
+		*v.Addr().Interface().(*openapi3.Schema) = openapi3.Schema{Always: openapi3.Ptr(n.Truth())}
 		d.place(n, v)
 		return
-	case n.Kind != tree.Map:
+	case n.Kind != syntax.MapNode:
 		d.refuse(n, "a map")
 		return
 	}
 	d.place(n, v)
 	for i := range n.Entries {
 		e := &n.Entries[i]
-		if f, ok := l.fields[e.Key]; ok {
+		if f, ok := l.fields[e.Name()]; ok {
 			d.decode(e.Value, f.layout, v.FieldByIndex(f.index))
 			continue
 		}
@@ -329,14 +328,14 @@ func dropNull(example *any, excluded bool) {
 
 // otherKey handles a key that is not a field of its object. It keeps extensions, and warns of other
 // keys, which have no meaning. A schema of OpenAPI 3.1 may have any key.
-func (d *decoding) otherKey(e *tree.Entry, l *layout, v reflect.Value) {
+func (d *decoding) otherKey(e *syntax.Entry, l *layout, v reflect.Value) {
 	switch {
-	case strings.HasPrefix(e.Key, "x-"):
+	case strings.HasPrefix(e.Name(), "x-"):
 		d.extension(e, v)
-	case e.Key == "$ref" && l.section == pathSection, l.typ == typeOfComponents && e.Key == "pathItems":
+	case e.Name() == "$ref" && l.section == pathSection, l.typ == typeOfComponents && e.Name() == "pathItems":
 	case l.typ == typeOfSchema && d.modern:
 	default:
-		p := entryProblem(e, fmt.Sprintf("%q has no meaning here%s; extensions begin with x-", wording.Clip(e.Key), d.layouts.hint(e.Key, l, d.suggest)))
+		p := entryProblem(e, fmt.Sprintf("%q has no meaning here%s; extensions begin with x-", wording.Clip(e.Name()), d.layouts.hint(e.Name(), l, d.suggest)))
 		p.Warning, p.Kind = true, manyKeys
 		d.problems = append(d.problems, p)
 	}
@@ -353,15 +352,15 @@ func isAnnotation(key string) bool {
 }
 
 // referable decodes an object or a reference to one.
-func (d *decoding) referable(n *tree.Node, l *layout, v reflect.Value) {
+func (d *decoding) referable(n *syntax.Node, l *layout, v reflect.Value) {
 	ref := n.Get("$ref")
-	if ref == nil || ref.Kind != tree.Text {
+	if ref == nil || ref.Kind != syntax.TextNode {
 		if ref != nil {
 			d.refuse(ref, "a text")
 			return
 		}
 		value := reflect.New(l.elem.typ)
-		if n.Kind == tree.Null {
+		if n.Kind == syntax.NullNode {
 			d.refuse(n, "a map")
 		}
 		d.decode(n, l.elem, value.Elem())
@@ -370,21 +369,21 @@ func (d *decoding) referable(n *tree.Node, l *layout, v reflect.Value) {
 	}
 	if l.typ == typeOfSchemaRef && d.modern {
 		for i := range n.Entries {
-			if !isAnnotation(n.Entries[i].Key) {
+			if !isAnnotation(n.Entries[i].Name()) {
 				d.constrained(n, l, v)
 				return
 			}
 		}
 	}
 	d.place(n, v)
-	v.FieldByName("Ref").SetString(ref.Text)
+	v.FieldByName("Ref").SetString(ref.Text.Value)
 	for _, name := range []string{"Summary", "Description"} {
 		if f := v.FieldByName(name); f.IsValid() && n.Get(strings.ToLower(name)) != nil {
 			f.Set(reflect.ValueOf(openapi3.Ptr(n.Get(strings.ToLower(name)).AsText())))
 		}
 	}
 	for i := range n.Entries {
-		if strings.HasPrefix(n.Entries[i].Key, "x-") {
+		if strings.HasPrefix(n.Entries[i].Name(), "x-") {
 			d.extension(&n.Entries[i], v)
 		}
 	}
@@ -393,30 +392,30 @@ func (d *decoding) referable(n *tree.Node, l *layout, v reflect.Value) {
 
 // constrained builds a schema from a reference with other keys next to it. Since OpenAPI 3.1 those
 // keys apply too: a value must match the referenced schema and the other keys.
-func (d *decoding) constrained(n *tree.Node, l *layout, v reflect.Value) {
-	referred := &tree.Node{Kind: tree.Map, File: n.File, Line: n.Line, Column: n.Column}
-	beside := &tree.Node{Kind: tree.Map, File: n.File, Line: n.Line, Column: n.Column}
-	all := &tree.Node{Kind: tree.List, File: n.File, Line: n.Line, Column: n.Column, Items: []*tree.Node{referred}}
+func (d *decoding) constrained(n *syntax.Node, l *layout, v reflect.Value) {
+	referred := &syntax.Node{Kind: syntax.MapNode, Text: syntax.Text{Pos: n.Pos()}}
+	beside := &syntax.Node{Kind: syntax.MapNode, Text: syntax.Text{Pos: n.Pos()}}
+	all := &syntax.Node{Kind: syntax.ListNode, Text: syntax.Text{Pos: n.Pos()}, Items: []*syntax.Node{referred}}
 	for _, e := range n.Entries {
-		switch e.Key {
+		switch e.Name() {
 		case "$ref":
-			referred.Entries = []tree.Entry{e}
+			referred.Entries = []syntax.Entry{e}
 		case "allOf":
 			all.Items = append(all.Items, e.Value.Items...)
 		default:
 			beside.Entries = append(beside.Entries, e)
 		}
 	}
-	beside.Entries = append(beside.Entries, tree.Entry{Key: "allOf", Value: all, Line: n.Line, Column: n.Column})
+	beside.Entries = append(beside.Entries, syntax.NewEntry("allOf", all))
 	d.referable(beside, l, v)
 }
 
 // anyOf returns the value of a node where the library accepts any value: a JSON value that keeps
 // the order of its names and all its digits. A null becomes jsonvalue.Null{}, because nil means
 // that the value is absent.
-func anyOf(n *tree.Node) any {
-	if n.Kind == tree.Null {
+func anyOf(n *syntax.Node) any {
+	if n.Kind == syntax.NullNode {
 		return jsonvalue.Null{}
 	}
-	return n.JSONValue()
+	return jsonvalue.OfNode(n)
 }

@@ -12,7 +12,6 @@ import (
 
 	"mockserver/config/openapi/generate"
 	"mockserver/config/openapi/jsonvalue"
-	"mockserver/config/openapi/tree"
 	"mockserver/config/openapi/validate"
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
@@ -36,9 +35,9 @@ type Options struct {
 
 	// Open reads a local file as a document. A problem without a line concerns the whole file. The
 	// node is nil when the file cannot be used.
-	Open func(name string) (*tree.Node, syntax.Problems)
+	Open func(name string) (*syntax.Node, syntax.Problems)
 	// Parse does the same for a text, the body received from a URL.
-	Parse func(name string, data []byte) (*tree.Node, syntax.Problems)
+	Parse func(name string, data []byte) (*syntax.Node, syntax.Problems)
 	// Content reads a local file unchanged, for the value of an example in another file.
 	Content func(name string) ([]byte, error)
 	// Suggest returns a hint such as " (did you mean get?)" with the key that was probably meant,
@@ -49,13 +48,13 @@ type Options struct {
 // Read reads a document. root is the parsed file at location, an absolute path; Read changes its
 // nodes. The result has operations only when no problem is an error. Without Options.Strict, faults
 // that do not prevent serving are warnings.
-func Read(root *tree.Node, location string, opts Options) (doc *Document) {
+func Read(root *syntax.Node, location string, opts Options) (doc *Document) {
 	r := &documentReader{opts: opts, doc: &Document{}, decoding: decoding{strict: opts.Strict, layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}, numbers: jsonvalue.Numbers{}}}
 	if err := guarded(func() { r.read(root, location) }); err != nil {
 		r.doc.Operations, r.doc.Catalogue = nil, nil
 		r.problems = append(r.problems, problemAt(root, err.Error()))
 	}
-	sources, removed := map[string]*source{location: {root: root}}, map[*tree.Node][]tree.Entry(nil)
+	sources, removed := map[string]*source{location: {root: root}}, map[*syntax.Node][]syntax.Entry(nil)
 	if r.bundle != nil {
 		r.doc.Files = r.bundle.files
 		sources, removed = r.bundle.sources, r.bundle.removed
@@ -72,7 +71,7 @@ type documentReader struct {
 	decoding
 }
 
-func (r *documentReader) read(root *tree.Node, location string) {
+func (r *documentReader) read(root *syntax.Node, location string) {
 	if root = r.bundled(root, location); root == nil {
 		return
 	}
@@ -96,7 +95,7 @@ func (r *documentReader) read(root *tree.Node, location string) {
 
 // bundled returns the document as OpenAPI 3 with all references pointing into its own components,
 // or nil when its version is not supported or it cannot be converted.
-func (r *documentReader) bundled(root *tree.Node, location string) *tree.Node {
+func (r *documentReader) bundled(root *syntax.Node, location string) *syntax.Node {
 	if root = r.versioned(root, location); root == nil {
 		return nil
 	}
@@ -125,20 +124,20 @@ func (d *decoding) failed() bool {
 
 // versioned returns the document as OpenAPI 3, or nil when its version is not supported or it
 // cannot be converted.
-func (r *documentReader) versioned(root *tree.Node, location string) *tree.Node {
+func (r *documentReader) versioned(root *syntax.Node, location string) *syntax.Node {
 	const accepted = "; expected OpenAPI 3.0 or 3.1, or Swagger 2.0"
 	if old := root.Get("swagger"); old != nil {
-		if old.Text != "2.0" && old.Text != "2" {
-			r.wrong(old, "the version is %q%s", wording.Clip(old.Text), accepted)
+		if old.Scalar() != "2.0" && old.Scalar() != "2" {
+			r.wrong(old, "the version is %q%s", wording.Clip(old.Scalar()), accepted)
 			return nil
 		}
 		return r.converted(root, location)
 	}
 	version := root.Get("openapi")
-	number := version.Text
+	number := version.Scalar()
 	minor := strings.Join(append(strings.Split(number, "."), "", "")[:2], ".")
 	switch {
-	case version.Kind != tree.Text && version.Kind != tree.Number:
+	case version.Kind != syntax.TextNode && version.Kind != syntax.NumberNode:
 		r.wrong(version, "is %s; expected the version of OpenAPI, such as \"3.1.0\"", version.Kind)
 		return nil
 	case minor == "3.0":
@@ -154,7 +153,7 @@ func (r *documentReader) versioned(root *tree.Node, location string) *tree.Node 
 		return nil
 	}
 	if strings.Count(number, ".") == 1 { // written as a number
-		version.Text += ".0"
+		version.Kind, version.Text.Value = syntax.TextNode, number+".0"
 	}
 	return root
 }
@@ -164,7 +163,7 @@ type compiler struct {
 	doc     *openapi3.T
 	make    *generate.Maker // makes responses; one for the whole document
 	checker *validate.Compiler
-	root    *tree.Node
+	root    *syntax.Node
 	samples bool // see Options
 	twins   map[*openapi3.Operation]twin
 	made    map[*openapi3.Operation]*Operation
@@ -174,7 +173,7 @@ type compiler struct {
 }
 
 // compile creates the operations of the document.
-func (r *documentReader) compile(kin *openapi3.T, root *tree.Node) {
+func (r *documentReader) compile(kin *openapi3.T, root *syntax.Node) {
 	warn := func(kind, pointer, what string) {
 		p := problem{Problem: syntax.Problem{Key: pointer, What: what, Warning: true, Kind: kind}}
 		if n := r.bundle.at(pointer); n != nil {
@@ -218,7 +217,7 @@ func (c *compiler) operations() {
 	}
 	for i := range paths.Entries {
 		e := &paths.Entries[i]
-		if strings.HasPrefix(e.Key, "x-") {
+		if strings.HasPrefix(e.Name(), "x-") {
 			continue
 		}
 		c.operationsOf(e)
@@ -226,26 +225,26 @@ func (c *compiler) operations() {
 }
 
 // operationsOf compiles the operations of one path.
-func (c *compiler) operationsOf(path *tree.Entry) {
-	item := c.doc.Paths.Value(path.Key)
-	pointer := "#/paths/" + jsonvalue.EscapePointer(path.Key)
+func (c *compiler) operationsOf(path *syntax.Entry) {
+	item := c.doc.Paths.Value(path.Name())
+	pointer := "#/paths/" + jsonvalue.EscapePointer(path.Name())
 	for _, method := range path.Value.Entries {
-		if op := operationOf(item, method.Key); op != nil {
-			c.operation(strings.ToUpper(method.Key), path.Key, item, op, pointer+"/"+method.Key, method.Value)
+		if op := operationOf(item, method.Name()); op != nil {
+			c.operation(strings.ToUpper(method.Name()), path.Name(), item, op, pointer+"/"+method.Name(), method.Value)
 		}
-		if method.Key != "additionalOperations" { // OpenAPI 3.2
+		if method.Name() != "additionalOperations" { // OpenAPI 3.2
 			continue
 		}
 		for _, other := range method.Value.Entries {
-			if op := item.AdditionalOperations[other.Key]; op != nil {
-				c.operation(other.Key, path.Key, item, op, pointer+"/additionalOperations/"+jsonvalue.EscapePointer(other.Key), other.Value)
+			if op := item.AdditionalOperations[other.Name()]; op != nil {
+				c.operation(other.Name(), path.Name(), item, op, pointer+"/additionalOperations/"+jsonvalue.EscapePointer(other.Name()), other.Value)
 			}
 		}
 	}
 }
 
 // operation compiles the responses, the request checks and the callbacks of one operation.
-func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *openapi3.Operation, pointer string, n *tree.Node) {
+func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *openapi3.Operation, pointer string, n *syntax.Node) {
 	base, wrong := basePath(serversOf(c.doc, item, op))
 	if wrong != nil {
 		c.report(*wrong, badServer)
@@ -260,7 +259,7 @@ func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *o
 	}
 	o := &Operation{
 		ID: op.OperationID, Method: method, Path: base + plain,
-		File: n.File, Line: n.Line, Column: n.Column, Pointer: pointer,
+		Pos: n.Pos(), Pointer: pointer,
 		Tags: op.Tags, Summary: op.Summary, Description: op.Description,
 	}
 	o.Answers, o.Default = c.answers(op, pointer)
@@ -278,7 +277,7 @@ func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *o
 
 // at returns the node at a pointer of the document and follows references on the way. It returns
 // nil when there is no such node.
-func (b *bundle) at(pointer string) *tree.Node {
+func (b *bundle) at(pointer string) *syntax.Node {
 	n := b.root.root
 	for _, token := range jsonvalue.TokensOf(strings.TrimPrefix(pointer, "#")) {
 		if n = b.target(b.root.step(b.target(n), token)); n == nil {
@@ -290,17 +289,17 @@ func (b *bundle) at(pointer string) *tree.Node {
 
 // target follows the references from a node to the end and returns the last node. It returns the
 // node itself when it is not a reference.
-func (b *bundle) target(n *tree.Node) *tree.Node {
+func (b *bundle) target(n *syntax.Node) *syntax.Node {
 	for range maxInlined {
-		if n == nil || n.Kind != tree.Map {
+		if n == nil || n.Kind != syntax.MapNode {
 			return n
 		}
 		ref := b.root.step(n, "$ref")
-		if ref == nil || ref.Kind != tree.Text || !strings.HasPrefix(ref.Text, "#/") {
+		if ref == nil || ref.Kind != syntax.TextNode || !strings.HasPrefix(ref.Text.Value, "#/") {
 			return n
 		}
 		next := b.root.root
-		for _, token := range jsonvalue.TokensOf(ref.Text[1:]) {
+		for _, token := range jsonvalue.TokensOf(ref.Text.Value[1:]) {
 			if next != nil {
 				next = b.root.step(next, token)
 			}
@@ -329,7 +328,7 @@ func (b *bundle) adopt(other *bundle) {
 // in other files is among its components, and Swagger 2.0 is converted to OpenAPI 3.0. Bundled
 // changes root. The result is nil when the version of the document is not supported or the document
 // cannot be converted; the problems contain the reason. Only Read finds all problems of a document.
-func Bundled(root *tree.Node, location string, opts Options) (*tree.Node, syntax.Problems) {
+func Bundled(root *syntax.Node, location string, opts Options) (*syntax.Node, syntax.Problems) {
 	r := &documentReader{opts: opts, doc: &Document{}, decoding: decoding{strict: opts.Strict, layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}}}
 	bundled := r.bundled(root, location)
 	return bundled, pointed(r.problems, nil, nil)

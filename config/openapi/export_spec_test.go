@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"mockserver/config"
-	"mockserver/config/openapi/tree"
 	"mockserver/config/syntax"
 
 	"mockserver/config/openapi/export"
@@ -29,7 +28,7 @@ func exportedFrom(t *testing.T, text string) map[string]any {
 	return decoded(t, document)
 }
 
-func decoded(t *testing.T, document *tree.Node) map[string]any {
+func decoded(t *testing.T, document *syntax.Node) map[string]any {
 	t.Helper()
 	data, err := export.Write(document, "json")
 	if err != nil {
@@ -163,8 +162,8 @@ func TestExport_TheExampleThatAlwaysHoldsIsTheFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, example := range document.Get("paths", "/a", "get", "responses", "200", "content", "application/json", "examples").Members() {
-		if n := example.Get("value", "n"); n.Text != "3" {
-			t.Errorf("the first is %s with %s, want the one that always holds", name, n.Text)
+		if n := example.Get("value", "n"); n.Scalar() != "3" {
+			t.Errorf("the first is %s with %s, want the one that always holds", name, n.Scalar())
 		}
 		break
 	}
@@ -321,10 +320,10 @@ func TestExport_RefusesAWrongConfiguration(t *testing.T) {
 }
 
 // placeless returns a copy of a node without its position in a file.
-func placeless(n *tree.Node) *tree.Node {
-	out := &tree.Node{Kind: n.Kind, Text: n.Text}
+func placeless(n *syntax.Node) *syntax.Node {
+	out := &syntax.Node{Kind: n.Kind, Text: syntax.Text{Value: n.Text.Value}}
 	for _, e := range n.Entries {
-		out.Entries = append(out.Entries, tree.Entry{Key: e.Key, Value: placeless(e.Value)})
+		out.Entries = append(out.Entries, syntax.NewEntry(e.Name(), placeless(e.Value)))
 	}
 	for _, item := range n.Items {
 		out.Items = append(out.Items, placeless(item))
@@ -340,7 +339,7 @@ func FuzzExportedText(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		text = strings.ToValidUTF8(text, "?")
-		document := tree.NewMap().Set(text, tree.NewList(tree.NewText(text), tree.NewMap(), tree.NewList(), tree.NewNull()))
+		document := syntax.NewMap().Set(text, syntax.NewList(syntax.NewText(text), syntax.NewMap(), syntax.NewList(), &syntax.Node{}))
 		for _, form := range []string{"yaml", "json"} {
 			data, err := export.Write(document, form)
 			if err != nil {
@@ -350,7 +349,7 @@ func FuzzExportedText(f *testing.F) {
 			if err := problems.Err(); err != nil || len(docs) != 1 {
 				t.Fatalf("%s of %q: %v in %q", form, text, err, data)
 			}
-			if back := placeless(tree.Of(docs[0])); !reflect.DeepEqual(back, document) {
+			if back := placeless(docs[0]); !reflect.DeepEqual(back, document) {
 				t.Errorf("%s of %q: %q is read as %+v", form, text, data, back)
 			}
 		}

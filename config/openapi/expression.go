@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"mockserver/config/openapi/jsonvalue"
-	"mockserver/config/openapi/tree"
+	"mockserver/config/syntax"
 	"mockserver/internal/address"
 	"mockserver/internal/wording"
 )
@@ -112,16 +112,16 @@ func responseExpression(text, rest string, answer *Answer) (template, what strin
 	if !ok && rest != "body" {
 		return "", fmt.Sprintf("%q: expected after $response.: header.NAME or body#/POINTER", wording.Clip(text))
 	}
-	body, err := tree.ParseJSON(answer.Body)
+	body, err := syntax.ParseJSON(answer.Body)
 	if err != nil {
 		return "", fmt.Sprintf("%q: the body of the answer is not JSON", wording.Clip(text))
 	}
-	if n := body.At(pointer); n != nil {
+	if n := jsonvalue.At(body, pointer); n != nil {
 		switch n.Kind {
-		case tree.Text:
-			return literal(n.Text), ""
-		case tree.Number, tree.Bool:
-			return n.Text, ""
+		case syntax.TextNode:
+			return literal(n.Text.Value), ""
+		case syntax.NumberNode, syntax.BoolNode:
+			return n.Scalar(), ""
 		}
 	}
 	return "", fmt.Sprintf("%q: there is no text or number of that name in the answer", wording.Clip(text))

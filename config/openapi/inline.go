@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"mockserver/config/openapi/jsonvalue"
-	"mockserver/config/openapi/tree"
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -21,19 +21,19 @@ const (
 const endlessReference = "the reference leads back to itself, so it would never end"
 
 // wrongly reports a reference where OpenAPI has none.
-func (b *bundle) wrongly(ref *tree.Node) {
+func (b *bundle) wrongly(ref *syntax.Node) {
 	b.problems = append(b.problems, strayReference.served(problemAt(ref, "OpenAPI has no reference here; expected the value itself"), b.opts.Strict))
 }
 
 // unfold replaces the reference in a node with what it refers to: in a path item, and where OpenAPI
 // has no references.
-func (b *bundle) unfold(n *tree.Node, l *layout) {
+func (b *bundle) unfold(n *syntax.Node, l *layout) {
 	for steps := 0; ; steps++ {
 		ref := n.Get("$ref")
-		if ref == nil || ref.Kind != tree.Text {
+		if ref == nil || ref.Kind != syntax.TextNode {
 			return
 		}
-		b.remove(n, func(e tree.Entry) bool { return e.Value == ref })
+		b.remove(n, func(e syntax.Entry) bool { return e.Value == ref })
 		if steps > maxInlined {
 			b.wrong(ref, "the reference is the end of a chain of more than "+strconv.Itoa(maxInlined)+" references")
 			return
@@ -44,7 +44,7 @@ func (b *bundle) unfold(n *tree.Node, l *layout) {
 
 // inline adds what a removed reference refers to. If it and the node are maps, the entries of the
 // node take precedence.
-func (b *bundle) inline(n, ref *tree.Node, l *layout) {
+func (b *bundle) inline(n, ref *syntax.Node, l *layout) {
 	_, target := b.find(ref)
 	if target == nil {
 		return
@@ -59,18 +59,18 @@ func (b *bundle) inline(n, ref *tree.Node, l *layout) {
 	case b.spread >= maxSpread:
 		b.wrong(ref, "references would be replaced with more than "+strconv.Itoa(maxSpread)+" values")
 		return
-	case isItem && target.Kind != tree.Map:
+	case isItem && target.Kind != syntax.MapNode:
 		b.wrong(ref, "the reference leads to "+target.Kind.String()+"; expected a path item")
 		return
 	case !isItem:
 		b.wrongly(ref)
 	}
-	if target.Kind != tree.Map {
-		n.Kind, n.Text, n.Items, n.Entries = target.Kind, target.Text, target.Items, nil
+	if target.Kind != syntax.MapNode {
+		n.Kind, n.Text, n.Number, n.Items, n.Entries = target.Kind, target.Text, target.Number, target.Items, nil
 		return
 	}
 	for _, e := range target.Entries {
-		if n.Get(e.Key) == nil {
+		if n.Get(e.Name()) == nil {
 			n.Entries = append(n.Entries, e)
 		}
 	}
@@ -78,8 +78,8 @@ func (b *bundle) inline(n, ref *tree.Node, l *layout) {
 }
 
 // sourceAt returns the source of a node.
-func (b *bundle) sourceAt(n *tree.Node) *source {
-	if s := b.named[n.File]; s != nil {
+func (b *bundle) sourceAt(n *syntax.Node) *source {
+	if s := b.named[n.Pos().File]; s != nil {
 		return s
 	}
 	return b.root
@@ -87,9 +87,9 @@ func (b *bundle) sourceAt(n *tree.Node) *source {
 
 // extent returns how many nodes there are at and below n, but at most limit, and whether one of them
 // is within.
-func extent(n, within *tree.Node, limit int) (size int, found bool) {
+func extent(n, within *syntax.Node, limit int) (size int, found bool) {
 	size, found = 1, n == within
-	add := func(below *tree.Node) {
+	add := func(below *syntax.Node) {
 		if size < limit && !found {
 			more, ok := extent(below, within, limit-size)
 			size, found = size+more, ok
@@ -107,22 +107,22 @@ func extent(n, within *tree.Node, limit int) (size int, found bool) {
 // example follows the references in the value of an example, where OpenAPI has none, but bundlers
 // follow them. A map with a $ref is a value like any other if it has other keys, or if there is
 // nothing to follow.
-func (b *bundle) example(n *tree.Node) {
-	if ref := n.Get("$ref"); ref != nil && ref.Kind == tree.Text && len(n.Entries) == 1 {
-		if strings.Contains(ref.Text, "://") && !b.opts.AllowRemoteRefs {
+func (b *bundle) example(n *syntax.Node) {
+	if ref := n.Get("$ref"); ref != nil && ref.Kind == syntax.TextNode && len(n.Entries) == 1 {
+		if strings.Contains(ref.Text.Value, "://") && !b.opts.AllowRemoteRefs {
 			return
 		}
 		known := len(b.problems)
 		if _, target := b.find(ref); target != nil {
-			b.remove(n, func(e tree.Entry) bool { return e.Value == ref })
+			b.remove(n, func(e syntax.Entry) bool { return e.Value == ref })
 			b.inline(n, ref, &layout{want: wantAny})
 			b.example(n)
 			return
 		}
 		b.problems = b.problems[:known]
-		switch path, _, _ := strings.Cut(ref.Text, "#"); filepath.Ext(path) {
+		switch path, _, _ := strings.Cut(ref.Text.Value, "#"); filepath.Ext(path) {
 		case ".json", ".yaml", ".yml":
-			p := problemAt(ref, "the reference "+strconv.Quote(wording.Clip(ref.Text))+" does not resolve; the example has it as it is")
+			p := problemAt(ref, "the reference "+strconv.Quote(wording.Clip(ref.Text.Value))+" does not resolve; the example has it as it is")
 			p.Warning = true
 			b.problems = append(b.problems, p)
 		}
@@ -143,16 +143,16 @@ func isData(key string) bool {
 
 // find returns the source and the node that a reference points to. For a dangling reference it
 // reports the reason and returns a nil node.
-func (b *bundle) find(ref *tree.Node) (*source, *tree.Node) {
+func (b *bundle) find(ref *syntax.Node) (*source, *syntax.Node) {
 	if f, known := b.found[ref]; known {
 		return f.in, f.node
 	}
 	return b.search(ref, 0)
 }
 
-func (b *bundle) search(ref *tree.Node, depth int) (*source, *tree.Node) {
+func (b *bundle) search(ref *syntax.Node, depth int) (*source, *syntax.Node) {
 	src := b.sourceAt(ref)
-	file, fragment, _ := strings.Cut(ref.Text, "#")
+	file, fragment, _ := strings.Cut(ref.Text.Value, "#")
 	from := src
 	if file != "" {
 		if from = b.sourceOf(src, ref, file); from == nil {
@@ -177,10 +177,10 @@ func (b *bundle) search(ref *tree.Node, depth int) (*source, *tree.Node) {
 		next := b.next(at, token, depth)
 		if next.node == nil {
 			hint := ""
-			if b.opts.Suggest != nil && at.node.Kind == tree.Map && len(b.problems) < mostHints {
+			if b.opts.Suggest != nil && at.node.Kind == syntax.MapNode && len(b.problems) < mostHints {
 				hint = b.opts.Suggest(token, at.node.Keys())
 			}
-			b.wrong(ref, "the reference "+strconv.Quote(wording.Clip(ref.Text))+" does not resolve: there is no "+strconv.Quote(wording.Clip(token))+" there"+hint)
+			b.wrong(ref, "the reference "+strconv.Quote(wording.Clip(ref.Text.Value))+" does not resolve: there is no "+strconv.Quote(wording.Clip(token))+" there"+hint)
 			return nil, nil
 		}
 		at = next
@@ -195,7 +195,7 @@ func (b *bundle) next(at found, token string, depth int) found {
 			return found{at.in, n}
 		}
 		ref := at.node.Get("$ref")
-		if ref == nil || ref.Kind != tree.Text || depth > maxInlined {
+		if ref == nil || ref.Kind != syntax.TextNode || depth > maxInlined {
 			break
 		}
 		target, known := b.found[ref]

@@ -27,12 +27,11 @@ type Document struct {
 
 // Operation is one method of one path.
 type Operation struct {
-	ID           string // operationId, or ""
-	Method       string // upper case
-	Path         string // includes the base path: "/v1/pets/{petId}"
-	File         string
-	Line, Column int
-	Pointer      string // "#/paths/~1pets~1{petId}/get"
+	ID      string // operationId, or ""
+	Method  string // upper case
+	Path    string // includes the base path: "/v1/pets/{petId}"
+	Pos     syntax.Pos
+	Pointer string // "#/paths/~1pets~1{petId}/get"
 	// When is the condition that distinguishes the operation from another one with the same method
 	// and the same shape of path, or "".
 	When string
@@ -88,9 +87,8 @@ type Callback struct {
 	Delay     time.Duration // x-sleep-time, or 0
 	Delayed   bool          // Delay was declared
 
-	File         string
-	Line, Column int
-	Pointer      string
+	Pos     syntax.Pos
+	Pointer string
 }
 
 // Sample is a request to an operation, built from the examples in the document or else from its

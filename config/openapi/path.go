@@ -9,7 +9,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/jsonvalue"
-	"mockserver/config/openapi/tree"
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -124,31 +124,31 @@ var methodsOf = map[string]bool{
 // rules reports problems that the library reports for one place only, or without a position: faults
 // in paths and their parameters, and duplicate operation IDs. It also adapts the declared
 // parameters to the paths, and sets d.twins.
-func (d *decoding) rules(doc *openapi3.T, root *tree.Node) {
-	shapes := shapes{d: d, first: map[string]*tree.Entry{}, open: map[string]*alike{}}
-	ids := map[string]*tree.Node{}
+func (d *decoding) rules(doc *openapi3.T, root *syntax.Node) {
+	shapes := shapes{d: d, first: map[string]*syntax.Entry{}, open: map[string]*alike{}}
+	ids := map[string]*syntax.Node{}
 	paths := root.Get("paths")
 	if paths == nil {
 		return
 	}
 	for i := range paths.Entries {
 		e := &paths.Entries[i]
-		item := doc.Paths.Value(e.Key)
-		if strings.HasPrefix(e.Key, "x-") || item == nil {
+		item := doc.Paths.Value(e.Name())
+		if strings.HasPrefix(e.Name(), "x-") || item == nil {
 			continue
 		}
 		for _, method := range e.Value.Entries {
-			if id := method.Value.Get("operationId"); methodsOf[method.Key] && id != nil {
-				d.uniqueID(id, ids, operationOf(item, method.Key))
+			if id := method.Value.Get("operationId"); methodsOf[method.Name()] && id != nil {
+				d.uniqueID(id, ids, operationOf(item, method.Name()))
 			}
 		}
-		form := readPath(e.Key)
+		form := readPath(e.Name())
 		for _, wrong := range form.wrong {
 			of := "the path %q: %s"
 			if wrong.fault == noSlash || wrong.fault == queryInPath {
 				of = "the path %q %s"
 			}
-			d.atKey(e, wrong.fault, of, wording.Clip(e.Key), wrong.what)
+			d.atKey(e, wrong.fault, of, wording.Clip(e.Name()), wrong.what)
 		}
 		if len(form.wrong) > 0 && d.strict {
 			continue
@@ -160,26 +160,26 @@ func (d *decoding) rules(doc *openapi3.T, root *tree.Node) {
 }
 
 // atKey reports a fault at the key of an entry.
-func (d *decoding) atKey(e *tree.Entry, f fault, format string, args ...any) {
+func (d *decoding) atKey(e *syntax.Entry, f fault, format string, args ...any) {
 	d.report(entryProblem(e, fmt.Sprintf(format, args...)), f)
 }
 
-func (d *decoding) uniqueID(id *tree.Node, ids map[string]*tree.Node, op *openapi3.Operation) {
-	first := ids[id.Text]
+func (d *decoding) uniqueID(id *syntax.Node, ids map[string]*syntax.Node, op *openapi3.Operation) {
+	first := ids[id.Scalar()]
 	if first == nil {
-		ids[id.Text] = id
+		ids[id.Scalar()] = id
 		return
 	}
-	d.fault(id, sameID, "the operationId %q is already given at %s:%d; expected a unique operationId", wording.Clip(id.Text), first.File, first.Line)
+	d.fault(id, sameID, "the operationId %q is already given at %s:%d; expected a unique operationId", wording.Clip(id.Scalar()), first.Pos().File, first.Pos().Line)
 	op.OperationID = ""
 }
 
 // pathParameters compares the parameters in a path with those that its operations declare. It
 // reports parameters that are not declared, and reports and removes those that are not in the path.
-func (d *decoding) pathParameters(item *openapi3.PathItem, n *tree.Node, form *pathForm) {
+func (d *decoding) pathParameters(item *openapi3.PathItem, n *syntax.Node, form *pathForm) {
 	item.Parameters = form.settled(item.Parameters)
 	for _, method := range n.Entries {
-		op := operationOf(item, method.Key)
+		op := operationOf(item, method.Name())
 		if op == nil {
 			continue
 		}
@@ -200,7 +200,7 @@ func (d *decoding) pathParameters(item *openapi3.PathItem, n *tree.Node, form *p
 		}
 		for _, name := range jsonvalue.SortedNames(declared) {
 			d.report(originProblem(declared[name].Origin,
-				fmt.Sprintf("the path parameter %q is not in the path of %s", wording.Clip(name), strings.ToUpper(method.Key))), notInPath)
+				fmt.Sprintf("the path parameter %q is not in the path of %s", wording.Clip(name), strings.ToUpper(method.Name()))), notInPath)
 		}
 		op.Parameters = form.inPath(op.Parameters)
 	}

@@ -7,7 +7,6 @@ import (
 	"unicode"
 
 	"mockserver/config/openapi/jsonvalue"
-	"mockserver/config/openapi/tree"
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 
@@ -40,7 +39,7 @@ type spot struct {
 // pointed adds the JSON pointers of their places to the problems of a document, removes duplicates,
 // and limits the number of problems (see maxProblems). It searches the sources once for all
 // problems.
-func pointed(problems []problem, sources map[string]*source, removed map[*tree.Node][]tree.Entry) syntax.Problems {
+func pointed(problems []problem, sources map[string]*source, removed map[*syntax.Node][]syntax.Entry) syntax.Problems {
 	wanted := make(map[spot]string, len(problems))
 	said := make(map[problem]bool, len(problems))
 	kept := problems[:0]
@@ -103,7 +102,7 @@ func (p *pointer) String() string {
 }
 
 // point fills in the pointers of the nodes and keys at the requested places.
-func point(n *tree.Node, at *pointer, wanted map[spot]string, removed map[*tree.Node][]tree.Entry) {
+func point(n *syntax.Node, at *pointer, wanted map[spot]string, removed map[*syntax.Node][]syntax.Entry) {
 	note := func(place spot, at *pointer) {
 		if known, ok := wanted[place]; ok && known == "" {
 			wanted[place] = at.String()
@@ -112,18 +111,18 @@ func point(n *tree.Node, at *pointer, wanted map[spot]string, removed map[*tree.
 	note(spot{n.Pos(), false}, at)
 	for i := range n.Entries {
 		e := &n.Entries[i]
-		if e.Value.File != n.File { // from another file, where it has its own pointer
+		if e.Value.Pos().File != n.Pos().File { // from another file, where it has its own pointer
 			continue
 		}
-		below := pointer{at, e.Key}
-		note(spot{syntax.Pos{File: n.File, Line: e.Line, Column: e.Column}, true}, &below)
+		below := pointer{at, e.Name()}
+		note(spot{e.Key.Pos(), true}, &below)
 		point(e.Value, &below, wanted, removed)
 	}
 	for _, e := range removed[n] {
-		note(spot{e.Value.Pos(), false}, &pointer{at, e.Key})
+		note(spot{e.Value.Pos(), false}, &pointer{at, e.Name()})
 	}
 	for i, item := range n.Items {
-		if item.File != n.File {
+		if item.Pos().File != n.Pos().File {
 			continue
 		}
 		point(item, &pointer{at, strconv.Itoa(i)}, wanted, removed)
@@ -131,14 +130,14 @@ func point(n *tree.Node, at *pointer, wanted map[spot]string, removed map[*tree.
 }
 
 // problemAt returns a problem at a node.
-func problemAt(n *tree.Node, what string) problem {
+func problemAt(n *syntax.Node, what string) problem {
 	return problem{Problem: syntax.Problem{Pos: n.Pos(), What: what}}
 }
 
 // entryProblem returns a problem at the key of an entry, which may come from another file than its
 // map.
-func entryProblem(e *tree.Entry, what string) problem {
-	return problem{Problem: syntax.Problem{Pos: syntax.Pos{File: e.Value.File, Line: e.Line, Column: e.Column}, What: what}, key: true}
+func entryProblem(e *syntax.Entry, what string) problem {
+	return problem{Problem: syntax.Problem{Pos: e.Key.Pos(), What: what}, key: true}
 }
 
 // problem is a problem with the details needed to find its pointer.

@@ -14,7 +14,6 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/jsonvalue"
-	"mockserver/config/openapi/tree"
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
@@ -30,10 +29,10 @@ type bundle struct {
 	files   []string           // local files other than the root, including those that could not be opened
 	mounts  map[mount]string   // references to the nodes added to the components
 	taken   map[string]map[string]bool
-	found   map[*tree.Node]found // the targets of $ref values that were already processed
-	broken  map[*tree.Node]bool  // the $ref values of dangling references
-	emptied map[syntax.Pos]bool  // positions of objects whose dangling references were removed
-	removed map[*tree.Node][]tree.Entry
+	found   map[*syntax.Node]found // the targets of $ref values that were already processed
+	broken  map[*syntax.Node]bool  // the $ref values of dangling references
+	emptied map[syntax.Pos]bool    // positions of objects whose dangling references were removed
+	removed map[*syntax.Node][]syntax.Entry
 	named   map[string]*source // the opened sources, by the file in their nodes
 	spread  int                // how many nodes took the place of references
 	todo    []func()           // walks of referenced nodes, done after the walk of the referring node
@@ -49,9 +48,9 @@ type source struct {
 	name     string // the name in messages
 	location string // an absolute path or a URL
 	remote   bool
-	root     *tree.Node // nil when the file could not be read
-	index    map[*tree.Node]keyIndex
-	anchors  map[string]*tree.Node // by $anchor; built on first use
+	root     *syntax.Node // nil when the file could not be read
+	index    map[*syntax.Node]keyIndex
+	anchors  map[string]*syntax.Node // by $anchor; built on first use
 }
 
 // label returns the name as messages show it: on one line.
@@ -65,12 +64,12 @@ func (s *source) label() string {
 // found is the node that a reference points to, in its source; the node is nil if it dangles.
 type found struct {
 	in   *source
-	node *tree.Node
+	node *syntax.Node
 }
 
 // mount is a node that is referenced as a component of a section.
 type mount struct {
-	node    *tree.Node
+	node    *syntax.Node
 	section string
 }
 
@@ -81,11 +80,11 @@ const (
 	mostHints = 50
 )
 
-func newBundle(root *tree.Node, location string, ls layouts, opts Options) *bundle {
+func newBundle(root *syntax.Node, location string, ls layouts, opts Options) *bundle {
 	b := &bundle{
-		opts: opts, layouts: ls, root: &source{name: root.File, location: location, root: root},
+		opts: opts, layouts: ls, root: &source{name: root.Pos().File, location: location, root: root},
 		sources: map[string]*source{}, mounts: map[mount]string{}, taken: map[string]map[string]bool{},
-		found: map[*tree.Node]found{}, broken: map[*tree.Node]bool{}, emptied: map[syntax.Pos]bool{}, removed: map[*tree.Node][]tree.Entry{}, named: map[string]*source{},
+		found: map[*syntax.Node]found{}, broken: map[*syntax.Node]bool{}, emptied: map[syntax.Pos]bool{}, removed: map[*syntax.Node][]syntax.Entry{}, named: map[string]*source{},
 		sectionOf: func(section string) []string { return []string{"components", section} },
 	}
 	b.add(b.root)
@@ -109,13 +108,13 @@ func (b *bundle) run(l *layout) {
 }
 
 // wrong reports a reference that does not resolve: an error in strict mode, otherwise a warning.
-func (b *bundle) wrong(n *tree.Node, what string) {
+func (b *bundle) wrong(n *syntax.Node, what string) {
 	b.problems = append(b.problems, brokenReference.served(problemAt(n, what), b.opts.Strict))
 }
 
 // walk changes the references at and below a node so that they point into the document. Where
 // OpenAPI has no references, it follows them.
-func (b *bundle) walk(n *tree.Node, l *layout) {
+func (b *bundle) walk(n *syntax.Node, l *layout) {
 	if !l.refers() {
 		b.unfold(n, l)
 	}
@@ -131,7 +130,7 @@ func (l *layout) refers() bool {
 func (l *layout) isAny() bool { return l.want == wantAny || l.elem != nil && l.elem.want == wantAny }
 
 // below does the same for a value that is not itself a reference.
-func (b *bundle) below(n *tree.Node, l *layout) {
+func (b *bundle) below(n *syntax.Node, l *layout) {
 	switch l.want {
 	case wantPointer:
 		b.walk(n, l.elem)
@@ -141,17 +140,17 @@ func (b *bundle) below(n *tree.Node, l *layout) {
 		}
 	case wantMap, wantMapLike:
 		for i := range n.Entries {
-			if l.want == wantMap || !strings.HasPrefix(n.Entries[i].Key, "x-") {
+			if l.want == wantMap || !strings.HasPrefix(n.Entries[i].Name(), "x-") {
 				b.walk(n.Entries[i].Value, l.elem)
 			}
 		}
 		if l.elem.want == wantMapping && !b.opts.Strict {
-			b.remove(n, func(e tree.Entry) bool { return b.broken[e.Value] })
+			b.remove(n, func(e syntax.Entry) bool { return b.broken[e.Value] })
 		}
 	case wantObject:
 		b.object(n, l)
 	case wantReferable:
-		if ref := n.Get("$ref"); ref != nil && ref.Kind == tree.Text {
+		if ref := n.Get("$ref"); ref != nil && ref.Kind == syntax.TextNode {
 			b.refer(ref, l)
 			b.empty(n, ref)
 		}
@@ -159,7 +158,7 @@ func (b *bundle) below(n *tree.Node, l *layout) {
 	case wantSchemaOrBool:
 		b.walk(n, l.elem)
 	case wantMapping:
-		if n.Kind == tree.Text && strings.ContainsAny(n.Text, "/#") {
+		if n.Kind == syntax.TextNode && strings.ContainsAny(n.Text.Value, "/#") {
 			b.refer(n, b.layouts.of(typeOfSchemaRef))
 		}
 	}
@@ -167,18 +166,18 @@ func (b *bundle) below(n *tree.Node, l *layout) {
 
 // object walks the fields of an object. In a path item, a reference to another path item is
 // replaced with the entries of that path item.
-func (b *bundle) object(n *tree.Node, l *layout) {
+func (b *bundle) object(n *syntax.Node, l *layout) {
 	if l.section == pathSection {
 		b.unfold(n, l)
-	} else if ref := n.Get("$ref"); l.section != "" && ref != nil && ref.Kind == tree.Text { // Swagger 2.0
+	} else if ref := n.Get("$ref"); l.section != "" && ref != nil && ref.Kind == syntax.TextNode { // Swagger 2.0
 		b.refer(ref, l)
 		b.empty(n, ref)
 	}
 	for _, e := range n.Entries {
-		f, ok := l.fields[e.Key]
+		f, ok := l.fields[e.Name()]
 		switch {
 		case !ok:
-		case f.layout.isAny() && (e.Key == "example" || e.Key == "examples" || e.Key == "value"):
+		case f.layout.isAny() && (e.Name() == "example" || e.Name() == "examples" || e.Name() == "value"):
 			b.example(e.Value)
 		default:
 			b.walk(e.Value, f.layout)
@@ -195,16 +194,16 @@ func (b *bundle) object(n *tree.Node, l *layout) {
 
 // empty removes a dangling reference from its object, unless Options.Strict is set. A schema then
 // accepts anything.
-func (b *bundle) empty(n, ref *tree.Node) {
+func (b *bundle) empty(n, ref *syntax.Node) {
 	if b.broken[ref] && !b.opts.Strict {
-		b.remove(n, func(e tree.Entry) bool { return e.Value == ref })
+		b.remove(n, func(e syntax.Entry) bool { return e.Value == ref })
 		b.emptied[n.Pos()] = true
 	}
 }
 
 // remove removes entries from a map, and keeps them for the pointers of problems.
-func (b *bundle) remove(n *tree.Node, wrong func(e tree.Entry) bool) {
-	n.Entries = slices.DeleteFunc(n.Entries, func(e tree.Entry) bool {
+func (b *bundle) remove(n *syntax.Node, wrong func(e syntax.Entry) bool) {
+	n.Entries = slices.DeleteFunc(n.Entries, func(e syntax.Entry) bool {
 		if wrong(e) {
 			b.removed[n] = append(b.removed[n], e)
 			return true
@@ -214,7 +213,7 @@ func (b *bundle) remove(n *tree.Node, wrong func(e tree.Entry) bool) {
 }
 
 // refer changes a reference so that it names a component of the document, or marks it as broken.
-func (b *bundle) refer(ref *tree.Node, l *layout) {
+func (b *bundle) refer(ref *syntax.Node, l *layout) {
 	if _, known := b.found[ref]; known {
 		return
 	}
@@ -225,22 +224,22 @@ func (b *bundle) refer(ref *tree.Node, l *layout) {
 		return
 	}
 	at := b.sectionOf(l.section)
-	tokens := b.tokens(ref.Text)
+	tokens := b.tokens(ref.Text.Value)
 	if len(tokens) == 3 && tokens[0] == "components" && tokens[1] != l.section && b.layouts.isSection(tokens[1]) {
 		b.broken[ref] = true
 		b.wrong(ref, "the reference leads to one of "+tokens[1]+"; expected one of "+l.section)
 		return
 	}
 	if len(tokens) == len(at)+1 && slices.Equal(tokens[:len(at)], at) && b.root.step(b.section(at), tokens[len(at)]) == target {
-		ref.Text = componentRef(at, tokens[len(at)])
+		ref.Text.Value = componentRef(at, tokens[len(at)])
 		return
 	}
 	m := mount{target, l.section}
 	if b.mounts[m] == "" {
-		b.put(m, at, ref, b.nameFor(ref.Text, from))
+		b.put(m, at, ref, b.nameFor(ref.Text.Value, from))
 		b.todo = append(b.todo, func() { b.walk(target, l) })
 	}
-	ref.Text = b.mounts[m]
+	ref.Text.Value = b.mounts[m]
 }
 
 // isSection reports whether components have a section of that name.
@@ -282,12 +281,12 @@ func (b *bundle) nameFor(ref string, from *source) string {
 
 // section returns the node of a section of components in the document. It creates the node if there
 // is none.
-func (b *bundle) section(at []string) *tree.Node {
+func (b *bundle) section(at []string) *syntax.Node {
 	n := b.root.root
 	for _, key := range at {
 		next := n.Get(key)
-		if next == nil || next.Kind != tree.Map {
-			next = &tree.Node{Kind: tree.Map, File: n.File, Line: n.Line, Column: n.Column}
+		if next == nil || next.Kind != syntax.MapNode {
+			next = &syntax.Node{Kind: syntax.MapNode, Text: syntax.Text{Pos: n.Pos()}}
 			n.Set(key, next)
 		}
 		n = next
@@ -297,13 +296,13 @@ func (b *bundle) section(at []string) *tree.Node {
 }
 
 // put adds the target of a reference to the components, under the given name or a similar one.
-func (b *bundle) put(m mount, at []string, ref *tree.Node, name string) {
+func (b *bundle) put(m mount, at []string, ref *syntax.Node, name string) {
 	n := b.section(at)
 	taken := b.taken[m.section]
 	if taken == nil {
 		taken = map[string]bool{}
 		for i := range n.Entries {
-			taken[n.Entries[i].Key] = true
+			taken[n.Entries[i].Name()] = true
 		}
 		b.taken[m.section] = taken
 	}
@@ -318,26 +317,26 @@ func (b *bundle) put(m mount, at []string, ref *tree.Node, name string) {
 		value := m.node
 		if _, around := extent(value, n, math.MaxInt); around { // such as "#", the whole document
 			b.wrong(ref, endlessReference)
-			value = &tree.Node{Kind: tree.Map, File: value.File, Line: value.Line, Column: value.Column}
+			value = &syntax.Node{Kind: syntax.MapNode, Text: syntax.Text{Pos: value.Pos()}}
 		}
-		n.Entries = append(n.Entries, tree.Entry{Key: free, Line: value.Line, Column: value.Column, Value: value})
+		n.Entries = append(n.Entries, syntax.NewEntry(free, value))
 	})
 }
 
 // step returns the node that a token leads to from n. It uses an index for large maps.
-func (s *source) step(n *tree.Node, token string) *tree.Node {
+func (s *source) step(n *syntax.Node, token string) *syntax.Node {
 	const large = 32
-	if n.Kind != tree.Map || len(n.Entries) < large {
-		return n.Step(token)
+	if n.Kind != syntax.MapNode || len(n.Entries) < large {
+		return jsonvalue.Step(n, token)
 	}
 	index, known := s.index[n]
 	if !known || index.entries != len(n.Entries) {
-		index = keyIndex{values: make(map[string]*tree.Node, len(n.Entries)), entries: len(n.Entries)}
+		index = keyIndex{values: make(map[string]*syntax.Node, len(n.Entries)), entries: len(n.Entries)}
 		for i := range n.Entries {
-			index.values[n.Entries[i].Key] = n.Entries[i].Value
+			index.values[n.Entries[i].Name()] = n.Entries[i].Value
 		}
 		if s.index == nil {
-			s.index = map[*tree.Node]keyIndex{}
+			s.index = map[*syntax.Node]keyIndex{}
 		}
 		s.index[n] = index
 	}
@@ -347,27 +346,27 @@ func (s *source) step(n *tree.Node, token string) *tree.Node {
 // keyIndex maps the keys of a map to its values. It is valid while the map has the same number of
 // entries.
 type keyIndex struct {
-	values  map[string]*tree.Node
+	values  map[string]*syntax.Node
 	entries int
 }
 
 // anchor returns the schema with the given $anchor or $dynamicAnchor; nil when there is none.
-func (s *source) anchor(name string) *tree.Node {
+func (s *source) anchor(name string) *syntax.Node {
 	if s.anchors == nil {
-		s.anchors = map[string]*tree.Node{}
+		s.anchors = map[string]*syntax.Node{}
 		s.findAnchors(s.root)
 	}
 	return s.anchors[name]
 }
 
-func (s *source) findAnchors(n *tree.Node) {
+func (s *source) findAnchors(n *syntax.Node) {
 	for _, key := range []string{"$anchor", "$dynamicAnchor"} {
 		if name := n.Get(key).AsText(); name != "" && s.anchors[name] == nil {
 			s.anchors[name] = n
 		}
 	}
 	for i := range n.Entries {
-		if !isData(n.Entries[i].Key) {
+		if !isData(n.Entries[i].Name()) {
 			s.findAnchors(n.Entries[i].Value)
 		}
 	}
@@ -378,7 +377,7 @@ func (s *source) findAnchors(n *tree.Node) {
 
 // sourceOf opens the file or URL that a reference names. It returns nil when the reference cannot
 // be followed, and reports the reason.
-func (b *bundle) sourceOf(src *source, ref *tree.Node, file string) *source {
+func (b *bundle) sourceOf(src *source, ref *syntax.Node, file string) *source {
 	u, err := url.Parse(file)
 	scheme := ""
 	if err == nil {
@@ -406,7 +405,7 @@ func (b *bundle) sourceOf(src *source, ref *tree.Node, file string) *source {
 }
 
 // local opens a local file. A relative path is relative to src.
-func (b *bundle) local(src *source, ref *tree.Node, path string) *source {
+func (b *bundle) local(src *source, ref *syntax.Node, path string) *source {
 	name, location := path, path
 	if !filepath.IsAbs(path) {
 		name = filepath.Join(filepath.Dir(src.name), path)
@@ -430,7 +429,7 @@ func (b *bundle) local(src *source, ref *tree.Node, path string) *source {
 
 // opened returns a source that was opened before. A source that could not be read is reported again
 // for each reference to it.
-func (b *bundle) opened(s *source, ref *tree.Node) *source {
+func (b *bundle) opened(s *source, ref *syntax.Node) *source {
 	if s.root == nil {
 		b.wrong(ref, s.label()+" cannot be read, as reported above")
 	}
@@ -438,7 +437,7 @@ func (b *bundle) opened(s *source, ref *tree.Node) *source {
 }
 
 // mayOpen reports whether another file may be read.
-func (b *bundle) mayOpen(ref *tree.Node) bool {
+func (b *bundle) mayOpen(ref *syntax.Node) bool {
 	if len(b.sources) < maxSources {
 		return true
 	}
@@ -451,7 +450,7 @@ func (b *bundle) mayOpen(ref *tree.Node) bool {
 
 // take records the problems of a source. A problem with the file as a whole is reported at the
 // reference to it.
-func (b *bundle) take(s *source, ref *tree.Node, problems syntax.Problems) {
+func (b *bundle) take(s *source, ref *syntax.Node, problems syntax.Problems) {
 	for _, p := range problems {
 		at := problem{Problem: p}
 		if at.Key = ""; p.Pos.Line == 0 {

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"time"
 
-	"mockserver/config/openapi/tree"
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
@@ -22,7 +21,7 @@ const (
 )
 
 // remote opens the document at the URL of a reference to another host.
-func (b *bundle) remote(ref *tree.Node, u *url.URL) *source {
+func (b *bundle) remote(ref *syntax.Node, u *url.URL) *source {
 	u.Fragment = ""
 	location := u.String()
 	if !b.opts.AllowRemoteRefs {

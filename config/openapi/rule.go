@@ -8,7 +8,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"mockserver/config/openapi/tree"
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -30,7 +30,7 @@ var needed = map[reflect.Type]map[string]fault{
 
 // needs reports the keys that an object lacks. It is silent about an object whose dangling reference
 // was removed.
-func (d *decoding) needs(n *tree.Node, l *layout) {
+func (d *decoding) needs(n *syntax.Node, l *layout) {
 	if len(l.needed) == 0 || d.emptied[n.Pos()] {
 		return
 	}
@@ -38,16 +38,16 @@ func (d *decoding) needs(n *tree.Node, l *layout) {
 		f, value := needed[l.typ][key], n.Get(key)
 		switch {
 		case key == "paths" && d.modern:
-		case value == nil || value.Kind == tree.Null:
+		case value == nil || value.Kind == syntax.NullNode:
 			d.fault(n, f, "%s is missing", key)
-		case value.Kind == tree.Text && value.Text == "" && key != "description", key == "responses" && value.Kind == tree.Map && value.Len() == 0:
+		case value.Kind == syntax.TextNode && value.Text.Value == "" && key != "description", key == "responses" && value.Kind == syntax.MapNode && value.Len() == 0:
 			d.fault(n, f, "%s is empty", key)
 		}
 	}
 }
 
 // check reports the rules of OpenAPI that an object breaks.
-func (d *decoding) check(n *tree.Node, object any) {
+func (d *decoding) check(n *syntax.Node, object any) {
 	switch object := object.(type) {
 	case *openapi3.Schema:
 		d.checkSchema(n, object)
@@ -77,7 +77,7 @@ func (d *decoding) check(n *tree.Node, object any) {
 
 // checkSchema reports what a schema hardly means: a type that does not exist, an enum without values,
 // and references that are not followed.
-func (d *decoding) checkSchema(n *tree.Node, s *openapi3.Schema) {
+func (d *decoding) checkSchema(n *syntax.Node, s *openapi3.Schema) {
 	for _, name := range s.Type.Slice() {
 		if !isType(name) {
 			d.fault(n.Get("type"), unknownType, "the type %q does not exist; expected string, number, integer, boolean, array, object or null", wording.Clip(name))
@@ -90,14 +90,14 @@ func (d *decoding) checkSchema(n *tree.Node, s *openapi3.Schema) {
 		d.warn(values, manyEnums, "the enum is empty, so no value is allowed; expected at least one value")
 	}
 	for _, key := range []string{"$dynamicRef", "$recursiveRef"} {
-		if ref := n.Get(key); ref != nil && ref.Kind == tree.Text {
-			d.warn(ref, manyDynamic, "the "+key+" "+strconv.Quote(wording.Clip(ref.Text))+" is not followed; any value is allowed there")
+		if ref := n.Get(key); ref != nil && ref.Kind == syntax.TextNode {
+			d.warn(ref, manyDynamic, "the "+key+" "+strconv.Quote(wording.Clip(ref.Text.Value))+" is not followed; any value is allowed there")
 		}
 	}
 }
 
 // warn reports a warning that is not a fault.
-func (d *decoding) warn(n *tree.Node, kind, what string) {
+func (d *decoding) warn(n *syntax.Node, kind, what string) {
 	p := problemAt(n, what)
 	p.Warning, p.Kind = true, kind
 	d.problems = append(d.problems, p)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"mockserver/config/openapi/tree"
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -46,8 +46,8 @@ func BasePathFault(text string) string {
 
 // rebase replaces the servers of an OpenAPI 3 document, its paths and its operations with one
 // server that has a base path.
-func rebase(root *tree.Node, base string) {
-	root.Set("servers", tree.NewList(tree.NewMap().SetText("url", base)))
+func rebase(root *syntax.Node, base string) {
+	root.Set("servers", syntax.NewList(syntax.NewMap().SetText("url", base)))
 	paths := root.Get("paths")
 	for _, item := range paths.Members() {
 		withoutServers(item)
@@ -66,9 +66,9 @@ func rebase(root *tree.Node, base string) {
 
 // withoutServers removes the servers from a path item or an operation. Its entries are
 // copied, because an alias in the file may share them.
-func withoutServers(n *tree.Node) {
+func withoutServers(n *syntax.Node) {
 	if n.IsMap() && n.Get("servers") != nil {
-		n.Entries = slices.DeleteFunc(slices.Clone(n.Entries), func(e tree.Entry) bool { return e.Key == "servers" })
+		n.Entries = slices.DeleteFunc(slices.Clone(n.Entries), func(e syntax.Entry) bool { return e.Name() == "servers" })
 	}
 }
 

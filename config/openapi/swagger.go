@@ -14,7 +14,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi2conv"
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"mockserver/config/openapi/tree"
+	"mockserver/config/syntax"
 )
 
 // oldSections maps sections of components to the keys of Swagger 2.0.
@@ -22,7 +22,7 @@ var oldSections = map[string]string{"schemas": "definitions", "parameters": "par
 
 // converted converts a Swagger 2.0 document to OpenAPI 3 and keeps the places of its parts. It
 // returns nil on failure.
-func (r *documentReader) converted(root *tree.Node, location string) *tree.Node {
+func (r *documentReader) converted(root *syntax.Node, location string) *syntax.Node {
 	p := problemAt(root.Get("swagger"), "this is a document of Swagger 2.0, which is served as if it were converted to OpenAPI 3.0; convert it to use every feature")
 	p.Warning = true
 	r.problems = append(r.problems, p)
@@ -34,9 +34,9 @@ func (r *documentReader) converted(root *tree.Node, location string) *tree.Node 
 	if r.failed() {
 		return nil
 	}
-	kept := aside{taken: map[*tree.Node]int{}}
+	kept := aside{taken: map[*syntax.Node]int{}}
 	kept.take(root, b.layouts.of(reflect.TypeFor[openapi2.T]()))
-	text := tree.AppendJSON(nil, root)
+	text := []byte(root.JSON(true, func(*syntax.Node, string) {}).Value)
 	kept.putBack()
 	var old openapi2.T
 	if err := json.Unmarshal(text, &old); err != nil {
@@ -52,7 +52,7 @@ func (r *documentReader) converted(root *tree.Node, location string) *tree.Node 
 		r.wrong(root, "the document cannot be converted to OpenAPI 3.0: %v", err)
 		return nil
 	}
-	made, problems := r.opts.Parse(root.File, text)
+	made, problems := r.opts.Parse(root.Pos().File, text)
 	if made == nil || problems.Err() != nil {
 		r.wrong(root, "the document cannot be converted to OpenAPI 3.0: %v", problems)
 		return nil
@@ -66,21 +66,21 @@ func (r *documentReader) converted(root *tree.Node, location string) *tree.Node 
 // conversion, which would lose nulls, digits and the order of names. Each value is replaced with a
 // placeholder string.
 type aside struct {
-	values []tree.Node
-	taken  map[*tree.Node]int // indexes into values; a node may occur in several places
+	values []syntax.Node
+	taken  map[*syntax.Node]int // indexes into values; a node may occur in several places
 }
 
 const asideMark = "mockserver:value:"
 
 // take replaces the values in a node with placeholders.
-func (a *aside) take(n *tree.Node, l *layout) {
-	eachAny(n, l, func(n *tree.Node) {
+func (a *aside) take(n *syntax.Node, l *layout) {
+	eachAny(n, l, func(n *syntax.Node) {
 		if _, done := a.taken[n]; done {
 			return
 		}
 		a.taken[n] = len(a.values)
 		a.values = append(a.values, *n)
-		*n = tree.Node{Kind: tree.Text, Text: asideMark + strconv.Itoa(a.taken[n])}
+		*n = *syntax.NewText(asideMark + strconv.Itoa(a.taken[n]))
 	})
 }
 
@@ -92,9 +92,9 @@ func (a *aside) putBack() {
 }
 
 // give replaces the placeholders in a converted node with the values.
-func (a *aside) give(made *tree.Node, l *layout) {
-	eachAny(made, l, func(n *tree.Node) {
-		number, ok := strings.CutPrefix(n.Text, asideMark)
+func (a *aside) give(made *syntax.Node, l *layout) {
+	eachAny(made, l, func(n *syntax.Node) {
+		number, ok := strings.CutPrefix(n.AsText(), asideMark)
 		if i, err := strconv.Atoi(number); ok && err == nil && i < len(a.values) {
 			*n = a.values[i]
 		}
@@ -102,7 +102,7 @@ func (a *aside) give(made *tree.Node, l *layout) {
 }
 
 // eachAny calls do for each node at or below n that may have any value.
-func eachAny(n *tree.Node, l *layout, do func(*tree.Node)) {
+func eachAny(n *syntax.Node, l *layout, do func(*syntax.Node)) {
 	switch l.want {
 	case wantAny:
 		do(n)
@@ -118,7 +118,7 @@ func eachAny(n *tree.Node, l *layout, do func(*tree.Node)) {
 		}
 	case wantObject:
 		for i := range n.Entries {
-			if f, ok := l.fields[n.Entries[i].Key]; ok {
+			if f, ok := l.fields[n.Entries[i].Name()]; ok {
 				eachAny(n.Entries[i].Value, f.layout, do)
 			}
 		}
@@ -137,20 +137,17 @@ func plainJSONError(err error) string {
 // settle copies the places, the order of keys and the digits of the old nodes to a converted node
 // and all nodes below it. A node without a counterpart under the same key gets the place of its
 // parent.
-func settle(n, old *tree.Node) {
-	n.File, n.Line, n.Column = old.File, old.Line, old.Column
-	if n.Kind == tree.Number && old.Kind == tree.Number {
-		n.Text = old.Text
+func settle(n, old *syntax.Node) {
+	n.Text.Pos = old.Pos()
+	if n.Kind == syntax.NumberNode && old.Kind == syntax.NumberNode {
+		n.Number = old.Number
 	}
 	reorder(n, old)
-	entries := old.ByKey()
 	for i := range n.Entries {
 		e := &n.Entries[i]
-		from := (*tree.Node)(nil)
-		if same := entries[e.Key]; same != nil {
-			from = same.Value
-		}
-		switch e.Key {
+		from := old.Get(e.Name())
+		at := old.Entry(e.Name())
+		switch e.Name() {
 		case "schemas":
 			from = old.Get("definitions")
 		case "securitySchemes":
@@ -161,9 +158,9 @@ func settle(n, old *tree.Node) {
 		if from == nil {
 			from = old
 		}
-		e.Line, e.Column = from.Line, from.Column
-		if same := entries[e.Key]; same != nil {
-			e.Line, e.Column = same.Line, same.Column
+		e.Key.Text.Pos = from.Pos()
+		if at != nil {
+			e.Key.Text.Pos = at.Key.Pos()
 		}
 		settle(e.Value, from)
 	}
@@ -177,16 +174,16 @@ func settle(n, old *tree.Node) {
 }
 
 // reorder moves the keys of n that old also has to the front, in the order of old.
-func reorder(n, old *tree.Node) {
+func reorder(n, old *syntax.Node) {
 	place := make(map[string]int, len(old.Entries))
 	for i := range old.Entries {
-		place[old.Entries[i].Key] = i
+		place[old.Entries[i].Name()] = i
 	}
-	placeOf := func(e tree.Entry) int {
-		if i, ok := place[e.Key]; ok {
+	placeOf := func(e syntax.Entry) int {
+		if i, ok := place[e.Name()]; ok {
 			return i
 		}
 		return len(place)
 	}
-	slices.SortStableFunc(n.Entries, func(a, b tree.Entry) int { return cmp.Compare(placeOf(a), placeOf(b)) })
+	slices.SortStableFunc(n.Entries, func(a, b syntax.Entry) int { return cmp.Compare(placeOf(a), placeOf(b)) })
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"mockserver/config/openapi/tree"
 	"mockserver/config/openapi/validate"
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -21,15 +21,15 @@ type twin struct {
 // shapes finds paths of the same shape.
 type shapes struct {
 	d     *decoding
-	first map[string]*tree.Entry // the first path of each shape
-	open  map[string]*alike      // by method and shape, the operation that answers the remaining requests
+	first map[string]*syntax.Entry // the first path of each shape
+	open  map[string]*alike        // by method and shape, the operation that answers the remaining requests
 	twins map[*openapi3.Operation]twin
 }
 
 // alike is an operation with the condition that distinguishes it from others of its shape.
 type alike struct {
 	op   *openapi3.Operation
-	path *tree.Entry
+	path *syntax.Entry
 	rank int    // how narrow the condition is; 0 if there is none
 	when string // the condition
 	key  string // the condition without parameter names
@@ -47,29 +47,29 @@ func shapeOf(form *pathForm) string {
 
 // add compares the operations of a path with those of earlier paths of the same shape. It reports
 // these and, unless s.d.strict is set, records how operations with the same method are told apart.
-func (s *shapes) add(e *tree.Entry, item *openapi3.PathItem, form *pathForm) {
+func (s *shapes) add(e *syntax.Entry, item *openapi3.PathItem, form *pathForm) {
 	shape := shapeOf(form)
 	first := s.first[shape]
 	if first == nil {
 		s.first[shape] = e
 	} else if s.d.strict {
-		s.d.atKey(e, sameShape, "the path is of the same shape as %s on line %d: no request tells them apart", wording.Clip(first.Key), first.Line)
+		s.d.atKey(e, sameShape, "the path is of the same shape as %s on line %d: no request tells them apart", wording.Clip(first.Name()), first.Key.Pos().Line)
 		return
 	}
 	common := false
 	for _, method := range e.Value.Entries {
-		op := operationOf(item, method.Key)
+		op := operationOf(item, method.Name())
 		if op == nil {
 			continue
 		}
 		own := alikeOf(op, e, item, form)
-		other := s.open[method.Key+" "+shape]
+		other := s.open[method.Name()+" "+shape]
 		if other == nil {
-			s.open[method.Key+" "+shape] = own
+			s.open[method.Name()+" "+shape] = own
 			continue
 		}
 		common = true
-		what := fmt.Sprintf("%s is of the same shape as %s on line %d", strings.ToUpper(method.Key), wording.Clip(other.path.Key), other.path.Line)
+		what := fmt.Sprintf("%s is of the same shape as %s on line %d", strings.ToUpper(method.Name()), wording.Clip(other.path.Name()), other.path.Key.Pos().Line)
 		if own.key == other.key {
 			s.d.atKey(&method, sameOperation, "%s: no request tells them apart", what)
 			continue
@@ -79,12 +79,12 @@ func (s *shapes) add(e *tree.Entry, item *openapi3.PathItem, form *pathForm) {
 			s.d.atKey(&method, fault{apart, "it answers if " + own.when}, "%s", what)
 		} else {
 			s.set(other, nil)
-			s.open[method.Key+" "+shape] = own
+			s.open[method.Name()+" "+shape] = own
 			s.d.atKey(&method, fault{apart, "the other one answers if " + other.when}, "%s", what)
 		}
 	}
 	if first != nil && !common {
-		s.d.atKey(e, sameShape, "the path is of the same shape as %s on line %d", wording.Clip(first.Key), first.Line)
+		s.d.atKey(e, sameShape, "the path is of the same shape as %s on line %d", wording.Clip(first.Name()), first.Key.Pos().Line)
 	}
 }
 
@@ -100,7 +100,7 @@ func (s *shapes) set(a *alike, ahead *openapi3.Operation) {
 
 // alikeOf returns the condition that distinguishes an operation from others: the query in its path,
 // and the enums and types of its path parameters.
-func alikeOf(op *openapi3.Operation, path *tree.Entry, item *openapi3.PathItem, form *pathForm) *alike {
+func alikeOf(op *openapi3.Operation, path *syntax.Entry, item *openapi3.PathItem, form *pathForm) *alike {
 	a := &alike{op: op, path: path}
 	for _, q := range form.query {
 		if q.parameter == "" && plainText(q.key) && plainText(q.value) {

@@ -13,7 +13,7 @@ import (
 func (n *Node) JSON(raw bool, fail func(n *Node, what string)) Text {
 	w := jsonWriter{raw: raw, fail: fail}
 	w.node(n)
-	return Text{Value: string(w.out), Pos: n.Pos(), Folded: true, marks: w.marks}
+	return Text{Value: string(w.out), Pos: n.Pos(), Folded: true, origin: &origin{marks: w.marks}}
 }
 
 // jsonWriter writes a node as JSON text. It keeps the order of keys and all digits of numbers.

@@ -52,8 +52,8 @@ func checkPlaces(t *testing.T, src *source, n *Node) {
 		return src.text[offset:]
 	}
 	text, origin := n.Text, n.Text
-	if len(text.marks) > 0 {
-		origin = *text.marks[0].text
+	if len(text.origins().marks) > 0 {
+		origin = *text.origins().marks[0].text
 	}
 	for i, c := range text.Value {
 		at := letter(text.At(i))
@@ -63,7 +63,7 @@ func checkPlaces(t *testing.T, src *source, n *Node) {
 			t.Fatalf("%q: %q of %q is at %v", src.text, c, text.Value, text.At(i))
 		}
 	}
-	if len(text.marks) > 0 && !origin.Folded && !strings.HasPrefix(letter(text.At(len(text.Value))), `"`) {
+	if len(text.origins().marks) > 0 && !origin.Folded && !strings.HasPrefix(letter(text.At(len(text.Value))), `"`) {
 		t.Fatalf("%q: %q ends at %v", src.text, text.Value, text.At(len(text.Value)))
 	}
 	letter(n.Pos())
@@ -83,10 +83,10 @@ func checkMade(t *testing.T, src *source, n *Node) {
 		return // each is looked up from the beginning of its text
 	}
 	made := n.JSON(false, func(*Node, string) {})
-	for i, m := range made.marks {
+	for i, m := range made.origins().marks {
 		end := len(made.Value)
-		if i+1 < len(made.marks) {
-			end = made.marks[i+1].at
+		if i+1 < len(made.origins().marks) {
+			end = made.origins().marks[i+1].at
 		}
 		for offset := m.at; m.text != nil && offset < end; offset++ {
 			at := made.At(offset)
@@ -97,7 +97,7 @@ func checkMade(t *testing.T, src *source, n *Node) {
 			if made.Value[offset] == '\\' {
 				break // a JSON escape extends to the end of the mark, or the tag continues
 			}
-			if origin := m.text.marks; m.text.Folded && (len(origin) == 0 || origin[0].text.Folded) || m.from+offset-m.at >= len(m.text.Value) {
+			if origin := m.text.origins().marks; m.text.Folded && (len(origin) == 0 || origin[0].text.Folded) || m.from+offset-m.at >= len(m.text.Value) {
 				continue // its position is its beginning, or the quote after it
 			}
 			if got := src.text[start]; got != made.Value[offset] && got != '\\' {

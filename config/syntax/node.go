@@ -32,15 +32,16 @@ func (k Kind) String() string {
 // and the decoder uses nothing else. Aliases and merge keys are resolved, and the keys of a map are
 // distinct.
 type Node struct {
-	Kind Kind
+	Kind    Kind
+	Keyword bool // of a text: it is a keyword of EDN
+	Faulty  bool // the original value has been refused, and this one replaces it
+	Shared  bool // aliases or merge keys may refer to the node, so that it occurs in several places
 	// Text is the text of a scalar: as written in the case of a boolean or a number ("True",
 	// "1_000"); "" for null. Its Key is empty, because a shared node has several.
 	Text Text
 	// Number is the number in JSON, with all digits; "" for a number that JSON cannot represent
 	// (infinity, not a number).
 	Number  string
-	Keyword bool    // of a text: it is a keyword of EDN
-	Faulty  bool    // the original value has been refused, and this one replaces it
 	Items   []*Node // of a list
 	Entries []Entry // of a map, in the order written
 }
@@ -51,15 +52,26 @@ type Entry struct {
 	Value *Node
 }
 
+// Name returns the key.
+func (e *Entry) Name() string { return e.Key.Text.Value }
+
 // Pos returns where the node begins.
 func (n *Node) Pos() Pos { return n.Text.Pos }
 
-// Get returns the value of a map's key, or nil.
-func (n *Node) Get(key string) *Node {
-	if e := n.Entry(key); e != nil {
-		return e.Value
+// Get returns the value of a map's key; with several keys, the value at that path. It returns nil if
+// there is none, and if n is nil or not a map.
+func (n *Node) Get(path ...string) *Node {
+	for _, key := range path {
+		if n == nil {
+			return nil
+		}
+		e := n.Entry(key)
+		if e == nil {
+			return nil
+		}
+		n = e.Value
 	}
-	return nil
+	return n
 }
 
 // Entry returns the entry of a map's key, or nil.

@@ -121,5 +121,5 @@ func (s *source) literal(t *Text) {
 		}
 		lines[i] = Pos{File: s.file, Line: line, Column: min(indent, len(text)) + 1}
 	}
-	t.Pos, t.lines, t.Folded = lines[0], lines, false
+	t.Pos, t.origin, t.Folded = lines[0], &origin{lines: lines}, false
 }

@@ -64,7 +64,7 @@ func (r *scanner) text(json bool) (Text, error) {
 		t = t.unescaped()
 	}
 	if escaped && json {
-		t.Pos, t.marks = r.src.pos(r.at), nil
+		t.Pos, t.origin = r.src.pos(r.at), nil
 	}
 	r.at = end + 1
 	return t, nil
@@ -94,7 +94,7 @@ func (t Text) unescaped() Text {
 		out.WriteRune(letter)
 		rest = rest[size:]
 	}
-	return Text{Value: out.String(), Pos: t.Pos, Folded: true, marks: marks}
+	return Text{Value: out.String(), Pos: t.Pos, Folded: true, origin: &origin{marks: marks}}
 }
 
 // escapedOffset converts an offset in a text with escapes replaced to an offset in the text as

@@ -31,10 +31,10 @@ func FuzzPlacesInAMadeBody(f *testing.F) {
 			return
 		}
 		text := docs[0].JSON(false, func(*Node, string) {})
-		for i, m := range text.marks {
+		for i, m := range text.origins().marks {
 			end := len(text.Value)
-			if i+1 < len(text.marks) {
-				end = text.marks[i+1].at
+			if i+1 < len(text.origins().marks) {
+				end = text.origins().marks[i+1].at
 			}
 			for offset := m.at; offset < end; offset++ {
 				at := text.At(offset)

@@ -12,30 +12,43 @@ type Text struct {
 	Pos   Pos    // of its first character
 	Key   string // "[3].endpoint.response.body"
 
-	// lines are the positions of the lines of a block scalar, whose text appears literally in the
-	// file; nil for a text on one line.
-	lines []Pos
 	// Folded reports that the text does not appear literally in the file (escapes, folding), so
 	// that offsets in it have no position of their own.
 	Folded bool
 	// margin reports that the lines after the first begin in the first column of a line of the
 	// file, as in a text in quotes.
 	margin bool
+	origin *origin // nil for most texts, so that a node is small
+}
+
+// origin is where the parts of a text are in its file.
+type origin struct {
+	// lines are the positions of the lines of a block scalar, whose text appears literally in the
+	// file; nil for a text on one line.
+	lines []Pos
 	// marks are, for the JSON text of a map or list, the positions of the texts with tags that it
 	// is made of, in order; and for a text with escapes in EDN, its original spelling.
 	marks []mark
+}
+
+func (t Text) origins() origin {
+	if t.origin == nil {
+		return origin{}
+	}
+	return *t.origin
 }
 
 // FileText returns the content of a whole file as a Text, whose offsets have the lines and columns
 // of that file. name is the name of the file in positions.
 func FileText(name, content string) Text {
 	t := Text{Value: content, Pos: Pos{File: name, Line: 1, Column: 1}}
-	t.lines = append(t.lines, t.Pos)
+	lines := []Pos{t.Pos}
 	for i := range len(content) {
 		if content[i] == '\n' {
-			t.lines = append(t.lines, Pos{File: name, Line: len(t.lines) + 1, Column: 1})
+			lines = append(lines, Pos{File: name, Line: len(lines) + 1, Column: 1})
 		}
 	}
+	t.origin = &origin{lines: lines}
 	return t
 }
 
@@ -43,9 +56,10 @@ func FileText(name, content string) Text {
 // is the beginning of the text, except that escapes of EDN are looked up. In the JSON text of a map
 // or list, it is the position of the text inside.
 func (t Text) At(offset int) Pos {
-	i := sort.Search(len(t.marks), func(i int) bool { return t.marks[i].at > offset })
-	if i > 0 && t.marks[i-1].text != nil {
-		m := t.marks[i-1]
+	of := t.origins()
+	i := sort.Search(len(of.marks), func(i int) bool { return of.marks[i].at > offset })
+	if i > 0 && of.marks[i-1].text != nil {
+		m := of.marks[i-1]
 		behind := offset - m.at
 		if m.escaped {
 			behind = escapedOffset(m.text.Value[m.from:], behind)
@@ -60,7 +74,7 @@ func (t Text) At(offset int) Pos {
 	}
 	before := t.Value[:offset]
 	line, start := strings.Count(before, "\n"), strings.LastIndexByte(before, '\n')+1
-	if t.lines == nil {
+	if of.lines == nil {
 		if line > 0 {
 			return t.Pos
 		}
@@ -68,10 +82,10 @@ func (t Text) At(offset int) Pos {
 		p.Column += offset
 		return p
 	}
-	if line >= len(t.lines) {
+	if line >= len(of.lines) {
 		return t.Pos
 	}
-	p := t.lines[line]
+	p := of.lines[line]
 	p.Column += offset - start
 	return p
 }

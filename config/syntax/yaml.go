@@ -137,6 +137,7 @@ func (r *yamlReader) alias(n *yaml.Node) (*Node, extent) {
 		r.refuse(null.Pos(), "the aliases of this file expand to more than %d MiB of values; expected at most that", maxUnfolded>>20)
 		return null, extent{}
 	}
+	a.node.Shared = true
 	return a.node, a.extent
 }
 
@@ -237,6 +238,7 @@ func (r *yamlReader) merge(list *entries, value *Node, into *yaml.Node) {
 		}
 		for _, e := range from.Entries {
 			if !own[e.Key.Text.Value] && list.find(e.Key.Text.Value) < 0 {
+				e.Value.Shared = true
 				list.add(e.Key, e.Value)
 			}
 		}

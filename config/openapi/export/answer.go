@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"mockserver/config/item"
-	"mockserver/config/openapi/tree"
+	"mockserver/config/syntax"
 	"mockserver/internal/address"
 	"mockserver/internal/secret"
 	"mockserver/internal/semantics"
@@ -38,12 +38,12 @@ func (c circumstance) String() string {
 }
 
 // mark records the circumstance next to an example.
-func (c circumstance) mark(t *tree.Node) *tree.Node {
+func (c circumstance) mark(t *syntax.Node) *syntax.Node {
 	return t.SetText("x-mockserver-host", c.host).SetText("x-mockserver-if", c.condition)
 }
 
 // answers writes the responses of one endpoint.
-func (x *exporter) answers(responses *tree.Node, e *item.Endpoint) {
+func (x *exporter) answers(responses *syntax.Node, e *item.Endpoint) {
 	when := circumstanceOf(e)
 	if len(e.Responses) == 0 {
 		writeAnswer(responses, &e.Response, when)
@@ -56,10 +56,10 @@ func (x *exporter) answers(responses *tree.Node, e *item.Endpoint) {
 
 // ownAnswers adds the responses that the server itself may send for an endpoint, except those whose
 // statuses already have responses.
-func ownAnswers(responses *tree.Node, e *item.Endpoint) {
+func ownAnswers(responses *syntax.Node, e *item.Endpoint) {
 	own := func(status int, holds bool, description string) {
 		if code := strconv.Itoa(status); holds && responses.Get(code) == nil {
-			responses.Set(code, tree.NewMap().SetText("description", description))
+			responses.Set(code, syntax.NewMap().SetText("description", description))
 		}
 	}
 	own(http.StatusTooManyRequests, e.RateLimit != nil, "the rate limit is exceeded")
@@ -70,7 +70,7 @@ func ownAnswers(responses *tree.Node, e *item.Endpoint) {
 
 // writeAnswer adds a response to the responses. Several responses with the same status and media
 // type become examples of one response.
-func writeAnswer(responses *tree.Node, r *item.Response, when circumstance) {
+func writeAnswer(responses *syntax.Node, r *item.Response, when circumstance) {
 	status := cmp.Or(r.Status, http.StatusOK)
 	t := responses.Make(strconv.Itoa(status))
 	said := cmp.Or(when.String(), http.StatusText(status), "status "+strconv.Itoa(status))
@@ -84,9 +84,9 @@ func writeAnswer(responses *tree.Node, r *item.Response, when circumstance) {
 		if strings.EqualFold(h.Name, "Content-Type") {
 			continue
 		}
-		header := tree.NewMap().Set("schema", tree.NewMap().SetText("type", "string"))
+		header := syntax.NewMap().Set("schema", syntax.NewMap().SetText("type", "string"))
 		if text := h.Value.Value; r.Raw || !tags.In(text) {
-			header.Set("example", tree.NewText(text))
+			header.Set("example", syntax.NewText(text))
 		} else {
 			header.SetText("x-mockserver-template", secret.Template(text))
 		}
@@ -101,7 +101,7 @@ func writeAnswer(responses *tree.Node, r *item.Response, when circumstance) {
 	media := t.Make("content").Make(typ)
 	switch text := r.Body.Value; {
 	case r.External != nil:
-		external := tree.NewMap().SetText("provider", r.External.Provider).SetText("path", address.WithoutUsers(r.External.Path.Value))
+		external := syntax.NewMap().SetText("provider", r.External.Provider).SetText("path", address.WithoutUsers(r.External.Path.Value))
 		media.Set("x-mockserver-external-body", external.SetText("sheet-name", r.External.Sheet.Value))
 	case !r.Raw && tags.In(text):
 		addTemplate(media, text)
@@ -124,17 +124,17 @@ func mediaType(r *item.Response) (typ string, json bool) {
 }
 
 // bodyTree returns a fixed body in the form of an example.
-func bodyTree(text string, json bool) *tree.Node {
+func bodyTree(text string, json bool) *syntax.Node {
 	if json {
-		if t, err := tree.ParseJSON([]byte(text)); err == nil {
+		if t, err := syntax.ParseJSON([]byte(text)); err == nil {
 			return t
 		}
 	}
-	return tree.NewText(text)
+	return syntax.NewText(text)
 }
 
 // addTemplate records the text of a template. Several templates become a list.
-func addTemplate(media *tree.Node, text string) {
+func addTemplate(media *syntax.Node, text string) {
 	const key = "x-mockserver-template"
 	text = secret.Template(text)
 	before := media.Get(key)
@@ -142,11 +142,11 @@ func addTemplate(media *tree.Node, text string) {
 	case before == nil:
 		media.SetText(key, text)
 		return
-	case before.Kind == tree.Text:
-		before = tree.NewList(before)
+	case before.Kind == syntax.TextNode:
+		before = syntax.NewList(before)
 	}
-	if !slices.ContainsFunc(before.List(), func(t *tree.Node) bool { return t.AsText() == text }) {
-		before.Append(tree.NewText(text))
+	if !slices.ContainsFunc(before.List(), func(t *syntax.Node) bool { return t.AsText() == text }) {
+		before.Append(syntax.NewText(text))
 	}
 	if before.Len() > 1 {
 		media.Set(key, before)
@@ -156,7 +156,7 @@ func addTemplate(media *tree.Node, text string) {
 // addExample adds an example to a media type. When there are several, each has a name and says when
 // it is sent. Unconditional examples come first, because a request that does not ask for a
 // particular one gets the first.
-func addExample(media, value *tree.Node, when circumstance) {
+func addExample(media, value *syntax.Node, when circumstance) {
 	const ifKey, hostKey = "x-mockserver-if", "x-mockserver-host"
 	first, examples := media.Get("example"), media.Get("examples")
 	if first == nil && examples == nil {
@@ -164,24 +164,24 @@ func addExample(media, value *tree.Node, when circumstance) {
 		return
 	}
 	if first != nil {
-		entry := tree.NewMap().Set("value", first)
+		entry := syntax.NewMap().Set("value", first)
 		for _, key := range []string{hostKey, ifKey} {
 			entry.SetText(key, media.Get(key).AsText())
 			media.Delete(key)
 		}
 		media.Delete("example")
-		examples = tree.NewMap().Set("example1", entry)
+		examples = syntax.NewMap().Set("example1", entry)
 	}
 	name := ""
 	for n := examples.Len() + 1; name == "" || examples.Get(name) != nil; n++ {
 		name = "example" + strconv.Itoa(n)
 	}
-	added := when.mark(tree.NewMap().SetText("summary", when.summary).Set("value", value))
+	added := when.mark(syntax.NewMap().SetText("summary", when.summary).Set("value", value))
 	if !when.always() {
 		media.Set("examples", examples.Set(name, added))
 		return
 	}
-	front := tree.NewMap()
+	front := syntax.NewMap()
 	put := false
 	for key, t := range examples.Members() {
 		if !put && (t.Get(ifKey) != nil || t.Get(hostKey) != nil) {

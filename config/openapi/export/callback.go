@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"mockserver/config/item"
-	"mockserver/config/openapi/tree"
+	"mockserver/config/syntax"
 	"mockserver/internal/address"
 	"mockserver/internal/secret"
 	"mockserver/internal/semantics"
@@ -17,7 +17,7 @@ import (
 
 // callbacks writes webhooks as callbacks if OpenAPI can express their URLs: those that consist of
 // text and values of the request.
-func (x *exporter) callbacks(op *tree.Node, o *exported) {
+func (x *exporter) callbacks(op *syntax.Node, o *exported) {
 	for _, e := range o.endpoints {
 		for i := range e.Webhooks {
 			w := &e.Webhooks[i]
@@ -27,14 +27,14 @@ func (x *exporter) callbacks(op *tree.Node, o *exported) {
 			}
 			all := op.Make("callbacks")
 			name := "webhook" + strconv.Itoa(all.Len()+1)
-			all.Set(name, tree.NewMap().Set(url, tree.NewMap().Set(strings.ToLower(w.EffectiveMethod()), callback(w, circumstanceOf(e)))))
+			all.Set(name, syntax.NewMap().Set(url, syntax.NewMap().Set(strings.ToLower(w.EffectiveMethod()), callback(w, circumstanceOf(e)))))
 		}
 	}
 }
 
 // callback returns the operation of a webhook.
-func callback(w *item.Webhook, when circumstance) *tree.Node {
-	op := tree.NewMap()
+func callback(w *item.Webhook, when circumstance) *syntax.Node {
+	op := syntax.NewMap()
 	delay := w.Delay
 	switch delay {
 	case 0:
@@ -42,7 +42,7 @@ func callback(w *item.Webhook, when circumstance) *tree.Node {
 	case item.AtOnce:
 		delay = 0
 	}
-	op.Set("x-sleep-time", tree.NewNumber(seconds(delay)))
+	op.Set("x-sleep-time", syntax.NewNumber(seconds(delay)))
 	conditions := slices.DeleteFunc([]string{when.condition, secret.Condition(w.If.Value)}, func(c string) bool { return c == "" })
 	if len(conditions) == 2 {
 		conditions = []string{"(" + conditions[0] + ") and (" + conditions[1] + ")"}
@@ -55,16 +55,16 @@ func callback(w *item.Webhook, when circumstance) *tree.Node {
 				typ, json = h.Value.Value, semantics.IsJSON(h.Value.Value)
 			}
 		}
-		media := tree.NewMap()
+		media := syntax.NewMap()
 		if tags.In(body) {
 			addTemplate(media, body)
 		} else {
 			media.Set("example", bodyTree(body, json))
 		}
-		op.Set("requestBody", tree.NewMap().Set("content", tree.NewMap().Set(typ, media)))
+		op.Set("requestBody", syntax.NewMap().Set("content", syntax.NewMap().Set(typ, media)))
 	}
-	received := tree.NewMap().SetText("description", "received")
-	return op.Set("responses", tree.NewMap().Set("2XX", received))
+	received := syntax.NewMap().SetText("description", "received")
+	return op.Set("responses", syntax.NewMap().Set("2XX", received))
 }
 
 // seconds returns a duration as a number of seconds.

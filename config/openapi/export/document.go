@@ -10,44 +10,44 @@ import (
 	"strings"
 
 	"mockserver/config/openapi/jsonvalue"
-	"mockserver/config/openapi/tree"
+	"mockserver/config/syntax"
 )
 
 // Export is a document being written: it joins the documents that were read and adds the
 // declarations that they do not contain. It is not safe for concurrent use.
 type Export struct {
 	// Root is the document. It may be changed.
-	Root *tree.Node
+	Root *syntax.Node
 
-	main  *tree.Node            // the document that became Root; nil for none
-	base  string                // the base path of main: "" or "/v1"
-	names map[origin]string     // references to components that were added
-	done  map[*tree.Node]bool   // objects whose references already point into Root
-	paths map[string]string     // the key of each served path, by its shape
-	keys  map[string]bool       // the shapes of all keys in paths
-	items map[string]*tree.Node // path items by key, once requested
-	newer bool                  // the walked document is OpenAPI 3.0, and Root is 3.1
+	main  *syntax.Node            // the document that became Root; nil for none
+	base  string                  // the base path of main: "" or "/v1"
+	names map[origin]string       // references to components that were added
+	done  map[*syntax.Node]bool   // objects whose references already point into Root
+	paths map[string]string       // the key of each served path, by its shape
+	keys  map[string]bool         // the shapes of all keys in paths
+	items map[string]*syntax.Node // path items by key, once requested
+	newer bool                    // the walked document is OpenAPI 3.0, and Root is 3.1
 }
 
 // origin is where a component comes from: a document and a reference in it.
 type origin struct {
-	doc *tree.Node
+	doc *syntax.Node
 	ref string
 }
 
 // New returns an Export with an empty document.
 func New(title string) *Export {
-	info := tree.NewMap().SetText("title", title).SetText("version", "1.0.0")
-	root := tree.NewMap().SetText("openapi", "3.0.3").Set("info", info).Set("paths", tree.NewMap())
+	info := syntax.NewMap().SetText("title", title).SetText("version", "1.0.0")
+	root := syntax.NewMap().SetText("openapi", "3.0.3").Set("info", info).Set("paths", syntax.NewMap())
 	return &Export{
-		Root: root, names: map[origin]string{}, done: map[*tree.Node]bool{},
-		paths: map[string]string{}, keys: map[string]bool{}, items: map[string]*tree.Node{},
+		Root: root, names: map[origin]string{}, done: map[*syntax.Node]bool{},
+		paths: map[string]string{}, keys: map[string]bool{}, items: map[string]*syntax.Node{},
 	}
 }
 
 // itemBase returns the base path of a path item or an operation: the one from its own servers, if
 // it has any, else base.
-func itemBase(item *tree.Node, base string) string {
+func itemBase(item *syntax.Node, base string) string {
 	if own := item.Get("servers"); own.Len() > 0 {
 		return serverPath(own)
 	}
@@ -55,7 +55,7 @@ func itemBase(item *tree.Node, base string) string {
 }
 
 // prune removes unwanted operations from a document, and paths that have no operations left.
-func prune(doc *tree.Node, base string, served func(method, path string) bool) {
+func prune(doc *syntax.Node, base string, served func(method, path string) bool) {
 	for key, item := range doc.Get("paths").Members() {
 		left, had := 0, 0
 		for _, method := range itemMethods {
@@ -79,13 +79,13 @@ var itemMethods = []string{"get", "put", "post", "delete", "options", "head", "p
 
 // walk changes the references in an object of another document to references into Root. It converts
 // the schemas in the object if Root has a newer version of OpenAPI.
-func (x *Export) walk(t *tree.Node, of element, doc *tree.Node) {
+func (x *Export) walk(t *syntax.Node, of element, doc *syntax.Node) {
 	if !t.IsMap() || x.done[t] {
 		return
 	}
 	x.done[t] = true
 	if ref := t.Get("$ref").AsText(); ref != "" {
-		t.Set("$ref", tree.NewText(x.component(ref, of, doc)))
+		t.Set("$ref", syntax.NewText(x.component(ref, of, doc)))
 	}
 	if of == schemaObject {
 		if x.newer {
@@ -93,7 +93,7 @@ func (x *Export) walk(t *tree.Node, of element, doc *tree.Node) {
 		}
 		x.mapping(t.Get("discriminator", "mapping"), doc)
 	}
-	each(t, of, func(value *tree.Node, of element) { x.walk(value, of, doc) })
+	each(t, of, func(value *syntax.Node, of element) { x.walk(value, of, doc) })
 	if of == operationObject {
 		x.security(t.Get("security"), doc)
 	}
@@ -101,7 +101,7 @@ func (x *Export) walk(t *tree.Node, of element, doc *tree.Node) {
 
 // component returns the reference for a component of another document. It adds the component to
 // Root on first use. A reference that does not point into components is returned unchanged.
-func (x *Export) component(ref string, of element, doc *tree.Node) string {
+func (x *Export) component(ref string, of element, doc *syntax.Node) string {
 	section := sections[of]
 	name, ok := strings.CutPrefix(ref, "#/components/"+section+"/")
 	t := doc.Get("components", section, jsonvalue.UnescapePointer(name))
@@ -121,21 +121,21 @@ func (x *Export) component(ref string, of element, doc *tree.Node) string {
 
 // mapping changes the schemas that a discriminator names to those of Root. A name that cannot be
 // found stays unchanged, because it may not refer to anything.
-func (x *Export) mapping(t *tree.Node, doc *tree.Node) {
+func (x *Export) mapping(t *syntax.Node, doc *syntax.Node) {
 	for value, name := range t.Members() {
 		ref := name.AsText()
 		if !strings.Contains(ref, "/") {
 			ref = "#/components/schemas/" + ref
 		}
 		if to := x.component(ref, schemaObject, doc); to != ref {
-			t.Set(value, tree.NewText(to))
+			t.Set(value, syntax.NewText(to))
 		}
 	}
 }
 
 // security changes the security schemes that an operation of another document names to those of
 // Root.
-func (x *Export) security(list, doc *tree.Node) {
+func (x *Export) security(list, doc *syntax.Node) {
 	if x.done[list] {
 		return
 	}
@@ -150,16 +150,16 @@ func (x *Export) security(list, doc *tree.Node) {
 }
 
 // Embed replaces references to example files (externalValue) in a document with the examples.
-func Embed(root *tree.Node, read func(name string) ([]byte, error)) {
+func Embed(root *syntax.Node, read func(name string) ([]byte, error)) {
 	embed(root, root, documentObject, read)
 }
 
 // embed replaces references to example files (externalValue) with the examples.
-func embed(root, t *tree.Node, of element, read func(name string) ([]byte, error)) {
+func embed(root, t *syntax.Node, of element, read func(name string) ([]byte, error)) {
 	for media, m := range t.Get("content").Members() {
 		for name, example := range m.Get("examples").Members() {
 			if pointer, ok := strings.CutPrefix(example.Get("$ref").AsText(), "#"); ok {
-				example = root.At(pointer)
+				example = jsonvalue.At(root, pointer)
 			}
 			file := example.Get("externalValue").AsText()
 			if file == "" || strings.Contains(file, "://") {
@@ -169,8 +169,8 @@ func embed(root, t *tree.Node, of element, read func(name string) ([]byte, error
 			if err != nil {
 				continue // openapi.Read has reported a warning
 			}
-			value := tree.NewText(string(text))
-			if parsed, err := tree.ParseJSON(text); err == nil && jsonvalue.IsJSON(jsonvalue.BaseType(media)) {
+			value := syntax.NewText(string(text))
+			if parsed, err := syntax.ParseJSON(text); err == nil && jsonvalue.IsJSON(jsonvalue.BaseType(media)) {
 				value = parsed
 			}
 			example = example.Clone()
@@ -179,13 +179,13 @@ func embed(root, t *tree.Node, of element, read func(name string) ([]byte, error
 		}
 	}
 	if t.IsMap() {
-		each(t, of, func(value *tree.Node, of element) { embed(root, value, of, read) })
+		each(t, of, func(value *syntax.Node, of element) { embed(root, value, of, read) })
 	}
 }
 
 // serverPath returns the path of the first server in a servers node, without a trailing slash, as
 // basePath in package openapi does.
-func serverPath(servers *tree.Node) string {
+func serverPath(servers *syntax.Node) string {
 	if servers.Len() == 0 {
 		return ""
 	}
@@ -225,18 +225,18 @@ func Shape(path string) string {
 // one at the end. A new item has its own server unless its key can be the path without the base
 // path of the document. key is the item's key in paths. item is nil when the path conflicts with a
 // path that the document already has.
-func (x *Export) Item(path string) (key string, item *tree.Node) {
+func (x *Export) Item(path string) (key string, item *syntax.Node) {
 	if key, ok := x.paths[Shape(path)]; ok {
 		if x.items[key] == nil {
 			x.items[key] = x.Root.Make("paths").Make(key)
 		}
 		return key, x.items[key]
 	}
-	put := func(key string) (string, *tree.Node) {
-		item := tree.NewMap()
+	put := func(key string) (string, *syntax.Node) {
+		item := syntax.NewMap()
 		x.paths[Shape(path)], x.keys[Shape(key)], x.items[key] = key, true, item
 		paths := x.Root.Make("paths")
-		paths.Entries = append(paths.Entries, tree.Entry{Key: key, Value: item}) // no other key has the same shape
+		paths.Entries = append(paths.Entries, syntax.NewEntry(key, item)) // no other key has the same shape
 		return key, item
 	}
 	if rest, ok := strings.CutPrefix(path, x.base); ok && (rest == "" || rest[0] == '/') {
@@ -247,8 +247,8 @@ func (x *Export) Item(path string) (key string, item *tree.Node) {
 	for at := 0; at >= 0 && !strings.Contains(path[:at], "{"); at = nextSlash(path, at) {
 		if key := cmp.Or(path[at:], "/"); !x.keys[Shape(key)] {
 			key, item := put(key)
-			server := tree.NewMap().SetText("url", cmp.Or(path[:at], "/"))
-			return key, item.Set("servers", tree.NewList(server))
+			server := syntax.NewMap().SetText("url", cmp.Or(path[:at], "/"))
+			return key, item.Set("servers", syntax.NewList(server))
 		}
 	}
 	return "", nil
@@ -276,10 +276,10 @@ func PathNames(path string) []string {
 }
 
 // Resolve returns the target of a reference into Root, or the object itself.
-func (x *Export) Resolve(t *tree.Node) *tree.Node {
+func (x *Export) Resolve(t *syntax.Node) *syntax.Node {
 	for range 10 { // deeper than any real document, but finite
 		pointer, ok := strings.CutPrefix(t.Get("$ref").AsText(), "#")
-		to := x.Root.At(pointer)
+		to := jsonvalue.At(x.Root, pointer)
 		if !ok || to == nil {
 			break
 		}

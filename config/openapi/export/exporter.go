@@ -4,7 +4,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/item"
 	"mockserver/config/openapi"
-	"mockserver/config/openapi/tree"
+	"mockserver/config/syntax"
 )
 
 // exporter writes the endpoints of a specification into a document.
@@ -29,6 +29,6 @@ type exported struct {
 
 // source returns the declaration at a key of a file, without secrets; nil when it was declared in
 // Go.
-func (x *exporter) source(pos config.Pos, key string) *tree.Node {
+func (x *exporter) source(pos config.Pos, key string) *syntax.Node {
 	return x.words.At(pos.File, key)
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"mockserver/config/openapi/tree"
+	"mockserver/config/syntax"
 )
 
 // element is a kind of OpenAPI object. Its members are listed in grammar.
@@ -90,7 +90,7 @@ var grammar = map[element]map[string]slot{
 }
 
 // unused returns a name that is not yet in a map.
-func unused(t *tree.Node, name string) string {
+func unused(t *syntax.Node, name string) string {
 	first := name
 	for n := 2; t.Get(name) != nil; n++ {
 		name = fmt.Sprintf("%s_%d", first, n)
@@ -99,7 +99,7 @@ func unused(t *tree.Node, name string) string {
 }
 
 // each calls do for each object that is a member of t or an item of a member.
-func each(t *tree.Node, of element, do func(value *tree.Node, of element)) {
+func each(t *syntax.Node, of element, do func(value *syntax.Node, of element)) {
 	for key, value := range t.Members() {
 		m, ok := grammar[of][key]
 		if !ok && !strings.HasPrefix(key, "x-") {
@@ -121,19 +121,19 @@ func each(t *tree.Node, of element, do func(value *tree.Node, of element)) {
 }
 
 // visit calls do for each schema in an object.
-func visit(t *tree.Node, of element, do func(schema *tree.Node)) {
+func visit(t *syntax.Node, of element, do func(schema *syntax.Node)) {
 	if !t.IsMap() {
 		return
 	}
 	if of == schemaObject {
 		do(t)
 	}
-	each(t, of, func(value *tree.Node, of element) { visit(value, of, do) })
+	each(t, of, func(value *syntax.Node, of element) { visit(value, of, do) })
 }
 
 // orNullTree makes a schema accept null, whatever the schemas that it is composed of require.
-func orNullTree(t *tree.Node) {
-	parts := tree.NewMap()
+func orNullTree(t *syntax.Node) {
+	parts := syntax.NewMap()
 	for _, key := range []string{"allOf", "anyOf", "oneOf", "discriminator"} {
 		if part := t.Get(key); part != nil {
 			parts.Set(key, part)
@@ -141,31 +141,31 @@ func orNullTree(t *tree.Node) {
 		}
 	}
 	if parts.Len() > 0 {
-		t.Set("anyOf", tree.NewList(tree.NewMap().SetText("type", "null"), parts))
+		t.Set("anyOf", syntax.NewList(syntax.NewMap().SetText("type", "null"), parts))
 	}
 }
 
 // upgrade converts the parts of an OpenAPI 3.0 schema that differ in 3.1.
-func upgrade(t *tree.Node) {
+func upgrade(t *syntax.Node) {
 	if nullable := t.Get("nullable"); nullable != nil {
 		t.Delete("nullable")
-		if typ := t.Get("type"); nullable.Text == "true" && typ.AsText() != "" {
-			t.Set("type", tree.NewList(typ, tree.NewText("null")))
-			if enum := t.Get("enum"); enum != nil && !slices.ContainsFunc(enum.List(), func(v *tree.Node) bool { return v.Kind == tree.Null }) {
-				t.Set("enum", tree.NewList(enum.List()...).Append(tree.NewNull()))
+		if typ := t.Get("type"); nullable.Truth() && typ.AsText() != "" {
+			t.Set("type", syntax.NewList(typ, syntax.NewText("null")))
+			if enum := t.Get("enum"); enum != nil && !slices.ContainsFunc(enum.List(), func(v *syntax.Node) bool { return v.Kind == syntax.NullNode }) {
+				t.Set("enum", syntax.NewList(enum.List()...).Append(&syntax.Node{}))
 			}
 		}
-		if nullable.Text == "true" {
+		if nullable.Truth() {
 			orNullTree(t)
 		}
 	}
 	for exclusive, bound := range map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"} {
 		set := t.Get(exclusive)
-		if set == nil || set.Kind != tree.Bool {
+		if set == nil || set.Kind != syntax.BoolNode {
 			continue
 		}
 		t.Delete(exclusive)
-		if value := t.Get(bound); set.Text == "true" && value != nil {
+		if value := t.Get(bound); set.Truth() && value != nil {
 			t.Set(exclusive, value)
 			t.Delete(bound)
 		}

@@ -4,13 +4,13 @@ import (
 	"slices"
 	"strings"
 
-	"mockserver/config/openapi/tree"
+	"mockserver/config/syntax"
 )
 
 // join adds another document to Root: its operations with everything they refer to, its webhooks
 // and its tags. The security requirements of the document are copied into each operation that has
 // none. join returns the paths that have no place in Root.
-func (x *Export) join(doc *tree.Node, base string) (left []string) {
+func (x *Export) join(doc *syntax.Node, base string) (left []string) {
 	if isNewer(doc) && !isNewer(x.Root) {
 		x.Root.Set("openapi", doc.Get("openapi"))
 		visit(x.Root, documentObject, upgrade)
@@ -36,7 +36,7 @@ func (x *Export) join(doc *tree.Node, base string) (left []string) {
 
 // joinItem adds the operations of a path item that Root does not have. It returns false when there
 // is no place for them.
-func (x *Export) joinItem(doc, item *tree.Node, path string) bool {
+func (x *Export) joinItem(doc, item *syntax.Node, path string) bool {
 	for _, method := range itemMethods {
 		op := item.Get(method)
 		if !op.IsMap() || op.Get("security") != nil {
@@ -45,7 +45,7 @@ func (x *Export) joinItem(doc, item *tree.Node, path string) bool {
 		if security := doc.Get("security"); security != nil {
 			op.Set("security", security.Clone())
 		} else if x.Root.Get("security") != nil {
-			op.Set("security", tree.NewList()) // the security of Root does not apply
+			op.Set("security", syntax.NewList()) // the security of Root does not apply
 		}
 	}
 	x.walk(item, pathItemObject, doc)
@@ -68,7 +68,7 @@ func (x *Export) joinItem(doc, item *tree.Node, path string) bool {
 // mergeItem adds the operations of a path item to another item for the same path. The path
 // parameters are renamed to match the key, and the parameters of the item are copied to each
 // operation.
-func (x *Export) mergeItem(to, item *tree.Node, key, path string) {
+func (x *Export) mergeItem(to, item *syntax.Node, key, path string) {
 	names := map[string]string{}
 	old, now := pathParameter.FindAllString(path, -1), pathParameter.FindAllString(key, -1)
 	for i := range min(len(old), len(now)) { // the parameters of a key are the last ones of its path
@@ -79,15 +79,15 @@ func (x *Export) mergeItem(to, item *tree.Node, key, path string) {
 		if !op.IsMap() || to.Get(method) != nil {
 			continue
 		}
-		list := tree.NewList()
-		for _, from := range []*tree.Node{op.Get("parameters"), item.Get("parameters")} {
+		list := syntax.NewList()
+		for _, from := range []*syntax.Node{op.Get("parameters"), item.Get("parameters")} {
 			for _, p := range from.List() {
 				p = x.Resolve(p).Clone()
 				if has(list, p) {
 					continue
 				}
 				if name := names[p.Get("name").AsText()]; name != "" && p.Get("in").AsText() == "path" {
-					p.Set("name", tree.NewText(name))
+					p.Set("name", syntax.NewText(name))
 				}
 				list.Append(p)
 			}
@@ -100,26 +100,26 @@ func (x *Export) mergeItem(to, item *tree.Node, key, path string) {
 }
 
 // has reports whether a list contains a parameter with the same name and location.
-func has(list, p *tree.Node) bool {
-	return slices.ContainsFunc(list.List(), func(q *tree.Node) bool {
+func has(list, p *syntax.Node) bool {
+	return slices.ContainsFunc(list.List(), func(q *syntax.Node) bool {
 		return q.Get("name").AsText() == p.Get("name").AsText() && q.Get("in").AsText() == p.Get("in").AsText()
 	})
 }
 
 // tag adds a tag unless one with the same name exists.
-func (x *Export) tag(tag *tree.Node) {
+func (x *Export) tag(tag *syntax.Node) {
 	tags := x.Root.Get("tags")
 	if tags == nil {
-		tags = tree.NewList()
+		tags = syntax.NewList()
 		x.Root.Set("tags", tags)
 	}
-	if !slices.ContainsFunc(tags.List(), func(t *tree.Node) bool { return t.Get("name").AsText() == tag.Get("name").AsText() }) {
+	if !slices.ContainsFunc(tags.List(), func(t *syntax.Node) bool { return t.Get("name").AsText() == tag.Get("name").AsText() }) {
 		tags.Append(tag)
 	}
 }
 
 // isNewer reports whether a document uses OpenAPI 3.1 or later.
-func isNewer(doc *tree.Node) bool {
+func isNewer(doc *syntax.Node) bool {
 	version := doc.Get("openapi").AsText()
 	return version != "" && !strings.HasPrefix(version, "3.0")
 }
@@ -129,7 +129,7 @@ func isNewer(doc *tree.Node) bool {
 // The first document becomes Root; nothing may be declared in Root before. served reports whether
 // an operation is wanted, by its method and its path as requested, "/v1/pets/{id}". Add returns the
 // paths that have no place next to the other documents.
-func (x *Export) Add(doc *tree.Node, served func(method, path string) bool) (left []string) {
+func (x *Export) Add(doc *syntax.Node, served func(method, path string) bool) (left []string) {
 	base := serverPath(doc.Get("servers"))
 	prune(doc, base, served)
 	if x.main != nil {

@@ -1,18 +1,18 @@
 package export
 
 import (
-	"mockserver/config/openapi/tree"
+	"mockserver/config/syntax"
 	"mockserver/internal/secret"
 )
 
 // parameters writes the path parameters, named as in the key, and the documented query parameters.
-func (x *exporter) parameters(op, item *tree.Node, key string, o *exported) {
+func (x *exporter) parameters(op, item *syntax.Node, key string, o *exported) {
 	list := op.Get("parameters")
 	if list == nil {
-		list = tree.NewList()
+		list = syntax.NewList()
 	}
 	had := func(in, name string) bool {
-		for _, from := range [][]*tree.Node{list.List(), item.Get("parameters").List()} {
+		for _, from := range [][]*syntax.Node{list.List(), item.Get("parameters").List()} {
 			for _, p := range from {
 				if p = x.Resolve(p); p.Get("in").AsText() == in && p.Get("name").AsText() == name {
 					return true
@@ -26,7 +26,7 @@ func (x *exporter) parameters(op, item *tree.Node, key string, o *exported) {
 		if had("path", name) {
 			continue
 		}
-		p := tree.NewMap().SetText("name", name).SetText("in", "path").Set("required", tree.NewBool(true))
+		p := syntax.NewMap().SetText("name", name).SetText("in", "path").Set("required", syntax.NewBool(true))
 		if o.path.rest && i == len(names)-1 {
 			p.SetText("description", "all that is left of the path, or nothing")
 		}
@@ -35,7 +35,7 @@ func (x *exporter) parameters(op, item *tree.Node, key string, o *exported) {
 	for _, e := range o.endpoints {
 		for _, q := range e.Doc.Query {
 			if !had("query", q.Name) {
-				list.Append(tree.NewMap().SetText("name", q.Name).SetText("in", "query").Set("schema", schemaOf(q.Type)))
+				list.Append(syntax.NewMap().SetText("name", q.Name).SetText("in", "query").Set("schema", schemaOf(q.Type)))
 			}
 		}
 	}
@@ -60,25 +60,25 @@ func (o *exported) paramType(fromLast int) string {
 }
 
 // requestBody writes the examples of request bodies.
-func (x *exporter) requestBody(op *tree.Node, o *exported) {
+func (x *exporter) requestBody(op *syntax.Node, o *exported) {
 	if op.Get("requestBody") != nil {
 		return
 	}
-	var examples []*tree.Node
+	var examples []*syntax.Node
 	for _, e := range o.endpoints {
 		if e.Doc.Body == "" {
 			continue
 		}
-		if t, err := tree.ParseJSON([]byte(secret.Text(e.Doc.Body))); err == nil {
+		if t, err := syntax.ParseJSON([]byte(secret.Text(e.Doc.Body))); err == nil {
 			examples = append(examples, t)
 		}
 	}
 	if len(examples) == 0 {
 		return
 	}
-	media := tree.NewMap()
+	media := syntax.NewMap()
 	for _, t := range examples {
 		addExample(media, t, circumstance{})
 	}
-	op.Set("requestBody", tree.NewMap().Set("content", tree.NewMap().Set("application/json", media)))
+	op.Set("requestBody", syntax.NewMap().Set("content", syntax.NewMap().Set("application/json", media)))
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"mockserver/config/item"
-	"mockserver/config/openapi/tree"
+	"mockserver/config/syntax"
 )
 
 // pathForm is a declared path in the form of OpenAPI.
@@ -62,14 +62,14 @@ var schemas = map[string]string{
 }
 
 // schemaOf returns the schema for the type of a parameter. An unknown type is a string.
-func schemaOf(typ string) *tree.Node {
-	t := tree.NewMap()
+func schemaOf(typ string) *syntax.Node {
+	t := syntax.NewMap()
 	switch typ = strings.ToLower(typ); typ {
 	case "uuid":
 		return t.SetText("type", "string").SetText("format", "uuid")
 	case "date": // a date or a date-time
-		return t.SetText("type", "string").Set("anyOf", tree.NewList(
-			tree.NewMap().SetText("format", "date"), tree.NewMap().SetText("format", "date-time")))
+		return t.SetText("type", "string").Set("anyOf", syntax.NewList(
+			syntax.NewMap().SetText("format", "date"), syntax.NewMap().SetText("format", "date-time")))
 	case "float", "double":
 		t.SetText("format", typ)
 	}
@@ -78,7 +78,7 @@ func schemaOf(typ string) *tree.Node {
 		name = "string"
 	}
 	if t.SetText("type", name); name == "array" {
-		t.Set("items", tree.NewMap())
+		t.Set("items", syntax.NewMap())
 	}
 	return t
 }

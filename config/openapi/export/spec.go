@@ -2,7 +2,6 @@ package export
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/item"
-	"mockserver/config/openapi/tree"
 	"mockserver/config/syntax"
 	"mockserver/internal/semantics"
 	"mockserver/internal/tags"
@@ -23,7 +21,7 @@ import (
 // declared endpoints are added. loader must be the one that loaded the specification, because the
 // files are read again. Secrets are masked; hidden names them. The error is a read error, or it lists the problems of
 // the specification or the paths for which one document has no place.
-func Spec(loader config.Loader, s *config.Spec) (document *tree.Node, hidden config.Problems, err error) {
+func Spec(loader config.Loader, s *config.Spec) (document *syntax.Node, hidden config.Problems, err error) {
 	if err := s.Problems.Err(); err != nil {
 		return nil, nil, err
 	}
@@ -116,10 +114,10 @@ func (x *exporter) operation(o *exported) {
 	op := item.Get(o.method)
 	fresh := op == nil
 	if fresh {
-		op = tree.NewMap()
+		op = syntax.NewMap()
 		item.Set(o.method, op)
 		if x.Root.Get("security") != nil {
-			op.Set("security", tree.NewList()) // declared endpoints need no credentials
+			op.Set("security", syntax.NewList()) // declared endpoints need no credentials
 		}
 	}
 	x.document(op, o)
@@ -133,7 +131,7 @@ func (x *exporter) operation(o *exported) {
 	if o.generated != nil {
 		ownAnswers(responses, o.generated)
 	}
-	slices.SortStableFunc(responses.Entries, func(a, b tree.Entry) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortStableFunc(responses.Entries, func(a, b syntax.Entry) int { return strings.Compare(a.Name(), b.Name()) })
 	x.callbacks(op, o)
 	if len(o.endpoints) != 1 || !fresh || !sayable(o.endpoints[0]) {
 		x.unsaid(op, o)
@@ -142,7 +140,7 @@ func (x *exporter) operation(o *exported) {
 
 // ownResponses prepares the responses of a document for changes. If the operation is replaced, it
 // removes the responses that requests without a preference would get.
-func (x *exporter) ownResponses(responses *tree.Node, o *exported) {
+func (x *exporter) ownResponses(responses *syntax.Node, o *exported) {
 	for code, t := range responses.Members() {
 		if t.Get("$ref") != nil {
 			responses.Set(code, x.Resolve(t).Clone())
@@ -203,10 +201,10 @@ func usualFirst(endpoints []*item.Endpoint) []*item.Endpoint {
 
 // document writes the documentation of the endpoints. If several endpoints have a text, it uses the
 // first.
-func (x *exporter) document(op *tree.Node, o *exported) {
+func (x *exporter) document(op *syntax.Node, o *exported) {
 	tags := op.Get("tags")
 	if tags == nil {
-		tags = tree.NewList()
+		tags = syntax.NewList()
 	}
 	set := func(key, text string) {
 		if op.Get(key) == nil {
@@ -215,8 +213,8 @@ func (x *exporter) document(op *tree.Node, o *exported) {
 	}
 	for _, e := range usualFirst(o.endpoints) {
 		for _, tag := range e.Doc.Tags {
-			if !slices.ContainsFunc(tags.List(), func(t *tree.Node) bool { return t.AsText() == tag }) {
-				tags.Append(tree.NewText(tag))
+			if !slices.ContainsFunc(tags.List(), func(t *syntax.Node) bool { return t.AsText() == tag }) {
+				tags.Append(syntax.NewText(tag))
 			}
 		}
 		set("summary", e.Doc.Summary)
@@ -232,11 +230,11 @@ func (x *exporter) document(op *tree.Node, o *exported) {
 }
 
 // unsaid records declarations in their original form.
-func (x *exporter) unsaid(at *tree.Node, o *exported) {
+func (x *exporter) unsaid(at *syntax.Node, o *exported) {
 	const key = "x-mockserver-endpoints"
 	list := at.Get(key)
 	if list == nil {
-		list = tree.NewList()
+		list = syntax.NewList()
 	}
 	for _, e := range o.endpoints {
 		if t := x.source(e.Pos, e.Key); t != nil {
@@ -244,7 +242,7 @@ func (x *exporter) unsaid(at *tree.Node, o *exported) {
 		}
 	}
 	for _, e := range x.words.Mocks {
-		if op := o.operation; op != nil && (e.Key == op.ID && op.ID != "" || e.Key == op.Method+" "+op.Path) {
+		if op := o.operation; op != nil && (e.Name() == op.ID && op.ID != "" || e.Name() == op.Method+" "+op.Path) {
 			list.Append(e.Value)
 		}
 	}
@@ -279,8 +277,8 @@ func fixed(r *item.Response) bool {
 // items writes the items that OpenAPI cannot express at all: the paths of WebSocket connections,
 // sets of rows, resources, scenarios, upstreams, and endpoints for any method.
 func (x *exporter) items() {
-	sockets, data, resources, scenarios := tree.NewList(), tree.NewList(), tree.NewList(), tree.NewList()
-	upstreams, proxies := tree.NewList(), tree.NewList()
+	sockets, data, resources, scenarios := syntax.NewList(), syntax.NewList(), syntax.NewList(), syntax.NewList()
+	upstreams, proxies := syntax.NewList(), syntax.NewList()
 	for i := range x.spec.Upstreams {
 		x.item(upstreams, x.spec.Upstreams[i].Pos, x.spec.Upstreams[i].Key)
 	}
@@ -316,26 +314,15 @@ func (x *exporter) items() {
 }
 
 // list sets a key of the document to a list, unless the list is empty.
-func (x *exporter) list(key string, list *tree.Node) {
+func (x *exporter) list(key string, list *syntax.Node) {
 	if list.Len() > 0 {
 		x.Root.Set(key, list)
 	}
 }
 
 // item adds an item as it was declared.
-func (x *exporter) item(to *tree.Node, pos config.Pos, key string) {
+func (x *exporter) item(to *syntax.Node, pos config.Pos, key string) {
 	if t := x.source(pos, key); t != nil {
 		to.Append(t)
 	}
-}
-
-// Write returns a document as text. form is yaml or json.
-func Write(t *tree.Node, form string) ([]byte, error) {
-	switch form {
-	case "json":
-		return t.JSON()
-	case "yaml":
-		return t.YAML()
-	}
-	return nil, errors.New("unknown format; expected yaml or json")
 }
