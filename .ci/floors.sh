@@ -89,8 +89,10 @@ mockserver/dispatcher/stream -> mockserver/dispatcher/outbox
 mockserver/fetcher -> mockserver/config
 mockserver/fetcher -> mockserver/config/item
 mockserver/fetcher -> mockserver/config/syntax
+mockserver/fetcher -> mockserver/fetcher/rows
 mockserver/fetcher -> mockserver/matcher
 mockserver/fetcher -> mockserver/renderer
+mockserver/fetcher -> mockserver/renderer/escape
 mockserver/fetcher/rows -> mockserver/renderer/escape
 mockserver/fetcher/upstream -> mockserver/config/item
 mockserver/fetcher/upstream -> mockserver/config/syntax

@@ -5,11 +5,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/xuri/excelize/v2"
 
+	"mockserver/fetcher/rows"
 	"mockserver/internal/wording"
+	"mockserver/renderer/escape"
 )
 
 // table converts the rows of a sheet to a JSON array with one object per row.
@@ -18,13 +19,13 @@ type table struct {
 	notes []string // warnings
 	out   []byte
 
-	keys   []string    // as JSON with the colon, in the order of columns
-	index  map[int]int // column → key
-	values []value     // of the current row, by key
+	keys  []string     // as JSON with the colon, in the order of columns
+	index map[int]int  // column → key
+	cells []*rows.Cell // of the current row, by key; nil for an empty one
 }
 
 // add adds a row. The first row contains the keys.
-func (t *table) add(number int, cells []cell) error {
+func (t *table) add(number int, cells []rows.Cell) error {
 	if number == 1 {
 		t.header(cells)
 		return nil
@@ -33,33 +34,33 @@ func (t *table) add(number int, cells []cell) error {
 }
 
 // header reads the row with the keys.
-func (t *table) header(cells []cell) {
-	slices.SortStableFunc(cells, func(a, b cell) int { return a.column - b.column })
+func (t *table) header(cells []rows.Cell) {
+	slices.SortStableFunc(cells, func(a, b rows.Cell) int { return a.Column - b.Column })
 	t.keys, t.index = nil, map[int]int{}
 	taken := map[string]bool{}
 	repeats := map[string]*repeat{}
 	var order []*repeat
 	for _, c := range cells {
-		key := strings.TrimSpace(c.value.text)
+		key := strings.TrimSpace(c.Text)
 		if key == "" {
 			continue
 		}
 		if taken[key] {
 			r := repeats[key]
 			if r == nil {
-				r = &repeat{key: key, column: c.column, number: 1}
+				r = &repeat{key: key, column: c.Column, number: 1}
 				repeats[key], order = r, append(order, r)
 			}
 			key = r.next(taken)
 		}
 		taken[key] = true
-		t.index[c.column] = len(t.keys)
-		t.keys = append(t.keys, string(append(appendQuoted(nil, key), ':')))
+		t.index[c.Column] = len(t.keys)
+		t.keys = append(t.keys, string(append(escape.AppendJSONText(nil, []byte(key)), ':')))
 	}
 	for _, r := range order {
 		t.notes = append(t.notes, r.note())
 	}
-	t.values = make([]value, len(t.keys))
+	t.cells = make([]*rows.Cell, len(t.keys))
 }
 
 // repeat is a key that occurs more than once.
@@ -96,13 +97,14 @@ func (r *repeat) note() string {
 }
 
 // row adds a later row if it has a value in a column with a key.
-func (t *table) row(cells []cell) error {
-	clear(t.values)
+func (t *table) row(cells []rows.Cell) error {
+	clear(t.cells)
 	filled := false
-	for _, c := range cells {
-		if i, ok := t.index[c.column]; ok {
-			t.values[i] = c.value
-			filled = filled || c.value.text != ""
+	for j := range cells {
+		c := &cells[j]
+		if i, ok := t.index[c.Column]; ok {
+			t.cells[i] = c
+			filled = filled || c.Text != ""
 		}
 	}
 	if !filled {
@@ -114,7 +116,14 @@ func (t *table) row(cells []cell) error {
 	for i, key := range t.keys {
 		t.out = append(t.out, "{,"[min(i, 1)])
 		t.out = append(t.out, key...)
-		t.out = t.values[i].appendJSON(t.out)
+		switch c := t.cells[i]; {
+		case c == nil:
+			t.out = append(t.out, "null"...)
+		case c.JSON:
+			t.out = append(t.out, c.Text...)
+		default:
+			t.out = escape.AppendJSONText(t.out, []byte(c.Text))
+		}
 		if int64(len(t.out)) > t.limit {
 			return fmt.Errorf("%w: as JSON, more than %s", ErrTooLarge, wording.Size(t.limit))
 		}
@@ -130,50 +139,3 @@ func (t *table) finish() {
 		t.notes = append(t.notes, "its first row contains no keys, so it has no columns")
 	}
 }
-
-func (v value) appendJSON(dst []byte) []byte {
-	switch v.kind {
-	case textValue:
-		return appendQuoted(dst, v.text)
-	case jsonValue:
-		return append(dst, v.text...)
-	default:
-		return append(dst, "null"...)
-	}
-}
-
-// appendQuoted appends s as a JSON string and escapes only what JSON requires.
-func appendQuoted(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			dst = append(dst, '\\', byte(r))
-		case r < ' ':
-			dst = fmt.Appendf(dst, `\u%04x`, r)
-		default:
-			dst = utf8.AppendRune(dst, r)
-		}
-	}
-	return append(dst, '"')
-}
-
-// cell is one cell of a row.
-type cell struct {
-	column int // from 1
-	value  value
-}
-
-// value is the content of a cell: text, or the JSON of something else.
-type value struct {
-	text string
-	kind valueKind
-}
-
-type valueKind uint8
-
-const (
-	noValue valueKind = iota
-	textValue
-	jsonValue
-)

@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
-	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -20,6 +19,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"mockserver/config/syntax"
+	"mockserver/fetcher/rows"
 	"mockserver/internal/wording"
 )
 
@@ -110,36 +110,21 @@ func readSheet(ctx context.Context, content []byte, sheet string, limit int64) (
 	return t, nil
 }
 
-// SheetCell is a cell of a sheet that is not empty.
-type SheetCell struct {
-	Column int    // from 1
-	Text   string // a text, or the JSON of anything else
-	JSON   bool   // whether Text is JSON
-}
-
 // maxSheet is the maximum size of a workbook whose rows are read one by one, unpacked, in bytes.
 const maxSheet = 1 << 30
 
 // EachSheetRow calls f for each row of a sheet of a workbook, with its number from 1; "" is the
 // first sheet. It stops at the first error of f, which the returned error wraps.
-func EachSheetRow(content []byte, sheet string, f func(number int, cells []SheetCell) error) error {
+func EachSheetRow(content []byte, sheet string, f func(number int, cells []rows.Cell) error) error {
 	named := &sheet
 	if sheet == "" {
 		named = nil
 	}
-	return guard(func() error {
-		return eachRow(context.Background(), content, named, maxSheet, func(number int, cells []cell) error {
-			row := make([]SheetCell, len(cells))
-			for i, c := range cells {
-				row[i] = SheetCell{c.column, c.value.text, c.value.kind == jsonValue}
-			}
-			return f(number, row)
-		})
-	})
+	return guard(func() error { return eachRow(context.Background(), content, named, maxSheet, f) })
 }
 
 // eachRow calls each for the rows of the named sheet, one at a time; nil means the first sheet.
-func eachRow(ctx context.Context, content []byte, named *string, limit int64, each func(number int, cells []cell) error) error {
+func eachRow(ctx context.Context, content []byte, named *string, limit int64, each func(number int, cells []rows.Cell) error) error {
 	var f *excelize.File
 	err := guard(func() (err error) {
 		if err = checkArchive(content, limit); err != nil {
@@ -355,7 +340,7 @@ type storedCell struct {
 }
 
 // readRows calls each for the rows of a sheet, one at a time.
-func (w *workbook) readRows(ctx context.Context, part []byte, each func(number int, cells []cell) error) error {
+func (w *workbook) readRows(ctx context.Context, part []byte, each func(number int, cells []rows.Cell) error) error {
 	number := 0
 	return w.elements(part, "row", func(d *xml.Decoder, start *xml.StartElement) error {
 		if err := ctx.Err(); err != nil {
@@ -376,8 +361,8 @@ func (w *workbook) readRows(ctx context.Context, part []byte, each func(number i
 }
 
 // readCells reads the cells of a row up to its end.
-func (w *workbook) readCells(d *xml.Decoder) ([]cell, error) {
-	var cells []cell
+func (w *workbook) readCells(d *xml.Decoder) ([]rows.Cell, error) {
+	var cells []rows.Cell
 	column := 0
 	for {
 		token, err := d.Token()
@@ -402,57 +387,57 @@ func (w *workbook) readCells(d *xml.Decoder) ([]cell, error) {
 			if n, _, err := excelize.CellNameToCoordinates(c.Ref); err == nil {
 				column = n
 			}
-			cells = append(cells, cell{column, w.value(&c)})
+			if text, isJSON, ok := w.value(&c); ok {
+				cells = append(cells, rows.Cell{Column: column, Text: text, JSON: isJSON})
+			}
 		}
 	}
 }
 
-// value converts a stored cell to a value.
-func (w *workbook) value(c *storedCell) value {
+// value converts a stored cell to text, or to the JSON of anything else. ok is false for an empty cell.
+func (w *workbook) value(c *storedCell) (text string, isJSON, ok bool) {
 	if c.Inline != nil {
-		return value{c.Inline.String(), textValue}
+		return c.Inline.String(), false, true
 	}
 	if c.Value == nil {
-		return value{}
+		return "", false, false
 	}
 	stored := *c.Value
 	switch c.Type {
 	case "s":
 		if i, err := strconv.Atoi(strings.TrimSpace(stored)); err == nil && i >= 0 && i < len(w.strings) {
-			return value{w.strings[i], textValue}
+			return w.strings[i], false, true
 		}
-		return value{}
+		return "", false, false
 	case "b":
 		if b, err := strconv.ParseBool(strings.TrimSpace(stored)); err == nil {
-			return value{strconv.FormatBool(b), jsonValue}
+			return strconv.FormatBool(b), true, true
 		}
 	case "str", "inlineStr":
-		return value{unescape(stored), textValue}
+		return unescape(stored), false, true
 	case "e", "d": // d is already a date in ISO 8601
 	default:
-		return w.number(strings.TrimSpace(stored), c.Style)
+		text, isJSON = w.number(strings.TrimSpace(stored), c.Style)
+		return text, isJSON, text != ""
 	}
-	return value{stored, textValue}
+	return stored, false, true
 }
 
-// number converts a stored number, which may be displayed as a date, to a value.
-func (w *workbook) number(stored, style string) value {
-	if stored == "" {
-		return value{}
-	}
+// number converts a stored number, which may be displayed as a date.
+func (w *workbook) number(stored, style string) (text string, isJSON bool) {
 	f, err := strconv.ParseFloat(stored, 64)
 	if err == nil {
 		if text, ok := w.epoch.format(f, w.show(style)); ok {
-			return value{text, textValue}
+			return text, false
 		}
 	}
-	if json.Valid([]byte(stored)) && (stored[0] == '-' || stored[0] >= '0' && stored[0] <= '9') {
-		return value{stored, jsonValue}
+	if syntax.IsJSONNumber(stored) {
+		return stored, true
 	}
 	if err == nil && f-f == 0 { // finite, in a form that JSON does not allow, such as .5
-		return value{strconv.FormatFloat(f, 'g', -1, 64), jsonValue}
+		return strconv.FormatFloat(f, 'g', -1, 64), true
 	}
-	return value{stored, textValue}
+	return stored, false
 }
 
 // show returns which parts of a date the number format of a style shows.

@@ -151,15 +151,7 @@ func readSheet(r io.Reader, d *item.Data, yield rows.Yield) error {
 	if err != nil {
 		return err
 	}
-	var cells []rows.Cell
-	err = fetcher.EachSheetRow(content, d.From.Sheet.Value, func(number int, row []fetcher.SheetCell) error {
-		cells = cells[:0]
-		for _, c := range row {
-			cells = append(cells, rows.Cell(c))
-		}
-		return to.Row(number, cells)
-	})
-	if err != nil {
+	if err := fetcher.EachSheetRow(content, d.From.Sheet.Value, to.Row); err != nil {
 		return err
 	}
 	return to.End()
