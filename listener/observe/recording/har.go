@@ -2,7 +2,7 @@ package recording
 
 import (
 	"bufio"
-	"encoding/base64"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -15,64 +15,8 @@ import (
 	"mockserver/internal/recording"
 )
 
-// The types of HAR 1.2.
-type (
-	harPair struct {
-		Name  string `json:"name"`
-		Value string `json:"value"`
-	}
-	harPost struct {
-		MimeType string    `json:"mimeType"`
-		Params   []harPair `json:"params"`
-		Text     string    `json:"text"`
-		Encoding string    `json:"encoding,omitempty"`
-	}
-	harContent struct {
-		Size     int64  `json:"size"`
-		MimeType string `json:"mimeType"`
-		Text     string `json:"text,omitempty"`
-		Encoding string `json:"encoding,omitempty"`
-		Comment  string `json:"comment,omitempty"`
-	}
-	harRequest struct {
-		Method      string    `json:"method"`
-		URL         string    `json:"url"`
-		HTTPVersion string    `json:"httpVersion"`
-		Cookies     []harPair `json:"cookies"`
-		Headers     []harPair `json:"headers"`
-		Query       []harPair `json:"queryString"`
-		Post        *harPost  `json:"postData,omitempty"`
-		HeadersSize int       `json:"headersSize"`
-		BodySize    int64     `json:"bodySize"`
-	}
-	harResponse struct {
-		Status      int        `json:"status"`
-		StatusText  string     `json:"statusText"`
-		HTTPVersion string     `json:"httpVersion"`
-		Cookies     []harPair  `json:"cookies"`
-		Headers     []harPair  `json:"headers"`
-		Content     harContent `json:"content"`
-		RedirectURL string     `json:"redirectURL"`
-		HeadersSize int        `json:"headersSize"`
-		BodySize    int64      `json:"bodySize"`
-	}
-	harTimings struct {
-		Blocked float64 `json:"blocked"`
-		Send    float64 `json:"send"`
-		Wait    float64 `json:"wait"`
-		Receive float64 `json:"receive"`
-	}
-	harEntry struct {
-		Started    string      `json:"startedDateTime"`
-		Time       float64     `json:"time"`
-		Request    harRequest  `json:"request"`
-		Response   harResponse `json:"response"`
-		Cache      struct{}    `json:"cache"`
-		Timings    harTimings  `json:"timings"`
-		Connection string      `json:"connection"`
-		Comment    string      `json:"comment,omitempty"`
-	}
-)
+// object is an object of HAR 1.2.
+type object = map[string]any
 
 // WriteHAR writes the exchanges in recorded files as HAR 1.2. After a write error, or an error
 // reading a file, the output is incomplete.
@@ -110,33 +54,42 @@ func WriteHAR(to io.Writer, version string, paths []string) error {
 	return w.Flush()
 }
 
-func harOf(l *recording.Line) harEntry {
+// harOf returns an exchange as an entry.
+func harOf(l *recording.Line) object {
 	ms := func(us int64) float64 { return float64(us) / 1000 }
-	e := harEntry{
-		Started: l.Time.UTC().Format("2006-01-02T15:04:05.000000Z"), Time: ms(l.Wait + l.Last), Connection: strconv.FormatUint(l.Connection, 10), Comment: l.Error,
-		Timings: harTimings{Blocked: ms(l.Wait), Wait: ms(l.First), Receive: ms(l.Last - l.First)},
-		Request: harRequest{Method: l.Method, URL: l.URL, HTTPVersion: "HTTP/1.1", Cookies: []harPair{}, Headers: pairs(l.Request.Headers), Query: []harPair{},
-			HeadersSize: -1, BodySize: l.Request.Size},
-		Response: harResponse{Status: l.Status, StatusText: http.StatusText(l.Status), HTTPVersion: "HTTP/1.1", Cookies: []harPair{}, Headers: pairs(l.Response.Headers),
-			RedirectURL: valueOf(l.Response.Headers, "Location"), HeadersSize: -1, BodySize: l.Response.Size,
-			Content: harContent{Size: l.Response.Size, MimeType: valueOf(l.Response.Headers, "Content-Type"), Comment: l.Response.Omitted}},
-	}
-	if u, err := url.Parse(l.URL); err == nil {
-		for part := range strings.SplitSeq(u.RawQuery, "&") {
-			if name, value, _ := strings.Cut(part, "="); name != "" {
-				e.Request.Query = append(e.Request.Query, harPair{unescaped(name), unescaped(value)})
-			}
-		}
+	request := object{
+		"method": l.Method, "url": l.URL, "httpVersion": "HTTP/1.1", "cookies": []object{}, "headers": pairs(l.Request.Headers),
+		"queryString": pairs(query(l.URL)), "headersSize": -1, "bodySize": l.Request.Size,
 	}
 	if l.Request.Size > 0 {
-		text, encoding := harText(&l.Request)
-		e.Request.Post = &harPost{MimeType: valueOf(l.Request.Headers, "Content-Type"), Params: []harPair{}, Text: text, Encoding: encoding}
+		request["postData"] = content(&l.Request, object{"params": []object{}, "text": ""})
 	}
-	e.Response.Content.Text, e.Response.Content.Encoding = harText(&l.Response)
-	if n := len(l.Response.Content()); n > 0 {
-		e.Response.Content.Size = int64(n)
+	return object{
+		"startedDateTime": l.Time.UTC().Format("2006-01-02T15:04:05.000000Z"), "time": ms(l.Wait + l.Last),
+		"request": request,
+		"response": object{
+			"status": l.Status, "statusText": http.StatusText(l.Status), "httpVersion": "HTTP/1.1", "cookies": []object{}, "headers": pairs(l.Response.Headers),
+			"content":     content(&l.Response, object{"size": cmp.Or(int64(len(l.Response.Content())), l.Response.Size), "comment": l.Response.Omitted}),
+			"redirectURL": valueOf(l.Response.Headers, "Location"), "headersSize": -1, "bodySize": l.Response.Size,
+		},
+		"cache":      object{},
+		"timings":    object{"blocked": ms(l.Wait), "send": 0, "wait": ms(l.First), "receive": ms(l.Last - l.First)},
+		"connection": strconv.FormatUint(l.Connection, 10), "comment": l.Error,
 	}
-	return e
+}
+
+// query returns the parameters in the query of a URL.
+func query(from string) (all [][2]string) {
+	u, err := url.Parse(from)
+	if err != nil {
+		return nil
+	}
+	for part := range strings.SplitSeq(u.RawQuery, "&") {
+		if name, value, _ := strings.Cut(part, "="); name != "" {
+			all = append(all, [2]string{unescaped(name), unescaped(value)})
+		}
+	}
+	return all
 }
 
 func unescaped(text string) string {
@@ -146,17 +99,22 @@ func unescaped(text string) string {
 	return text
 }
 
-func harText(m *recording.Message) (text, encoding string) {
-	if m.Base64 != nil {
-		return base64.StdEncoding.EncodeToString(m.Base64), "base64"
+// content adds the media type and the body of a message to an object.
+func content(m *recording.Message, to object) object {
+	to["mimeType"] = valueOf(m.Headers, "Content-Type")
+	switch {
+	case m.Base64 != nil:
+		to["text"], to["encoding"] = m.Base64, "base64" // as JSON, bytes are Base64
+	case m.Body != "":
+		to["text"] = m.Body
 	}
-	return m.Body, ""
+	return to
 }
 
-func pairs(headers [][2]string) []harPair {
-	all := make([]harPair, len(headers))
-	for i, h := range headers {
-		all[i] = harPair{h[0], h[1]}
+func pairs(of [][2]string) []object {
+	all := make([]object, len(of))
+	for i, pair := range of {
+		all[i] = object{"name": pair[0], "value": pair[1]}
 	}
 	return all
 }
