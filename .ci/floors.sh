@@ -92,8 +92,6 @@ mockserver/fetcher -> mockserver/config/syntax
 mockserver/fetcher -> mockserver/fetcher/rows
 mockserver/fetcher -> mockserver/matcher
 mockserver/fetcher -> mockserver/renderer
-mockserver/fetcher -> mockserver/renderer/escape
-mockserver/fetcher/rows -> mockserver/renderer/escape
 mockserver/fetcher/upstream -> mockserver/config/item
 mockserver/fetcher/upstream -> mockserver/config/syntax
 mockserver/fetcher/upstream -> mockserver/dispatcher/client
@@ -180,7 +178,6 @@ mockserver/listener/memory/data -> mockserver/matcher
 mockserver/listener/memory/data -> mockserver/renderer
 mockserver/listener/memory/data -> mockserver/renderer/escape
 mockserver/listener/memory/data -> mockserver/renderer/scalar
-mockserver/listener/memory/data/edit -> mockserver/renderer/escape
 mockserver/listener/observe/record -> mockserver/config
 mockserver/listener/observe/record -> mockserver/config/item
 mockserver/listener/observe/record -> mockserver/config/policy

@@ -9,8 +9,8 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"mockserver/fetcher/rows"
+	"mockserver/internal/json"
 	"mockserver/internal/wording"
-	"mockserver/renderer/escape"
 )
 
 // table converts the rows of a sheet to a JSON array with one object per row.
@@ -55,7 +55,7 @@ func (t *table) header(cells []rows.Cell) {
 		}
 		taken[key] = true
 		t.index[c.Column] = len(t.keys)
-		t.keys = append(t.keys, string(append(escape.AppendJSONText(nil, []byte(key)), ':')))
+		t.keys = append(t.keys, string(append(json.AppendString(nil, []byte(key)), ':')))
 	}
 	for _, r := range order {
 		t.notes = append(t.notes, r.note())
@@ -122,7 +122,7 @@ func (t *table) row(cells []rows.Cell) error {
 		case c.JSON:
 			t.out = append(t.out, c.Text...)
 		default:
-			t.out = escape.AppendJSONText(t.out, []byte(c.Text))
+			t.out = json.AppendString(t.out, []byte(c.Text))
 		}
 		if int64(len(t.out)) > t.limit {
 			return fmt.Errorf("%w: as JSON, more than %s", ErrTooLarge, wording.Size(t.limit))

@@ -6,7 +6,6 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/internal/json"
 	"mockserver/matcher"
-	"mockserver/renderer/escape"
 	"mockserver/renderer/scalar"
 	"mockserver/renderer/value"
 )
@@ -159,7 +158,7 @@ func (m *Made) Append(dst []byte, r *matcher.Request) []byte {
 		return m.text.Append(dst, r)
 	}
 	r.Line = m.text.Append(r.Line[:0], r) // not in the arena, to which the parts of the text are appended
-	return escape.AppendJSONText(dst, r.Line)
+	return json.AppendString(dst, r.Line)
 }
 
 // AppendOrdered appends the operand as the function AppendOrdered does.

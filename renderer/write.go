@@ -1,6 +1,7 @@
 package renderer
 
 import (
+	"mockserver/internal/json"
 	"mockserver/renderer/escape"
 	"mockserver/renderer/value"
 )
@@ -31,7 +32,7 @@ func (w writer) append(dst []byte, v value.Value) []byte {
 		if v.Kind == value.Instant {
 			return v.AppendText(dst)
 		}
-		return escape.AppendJSON(dst, v.Raw)
+		return json.AppendEscaped(dst, v.Raw)
 	case writeJSONValue:
 		return v.AppendUnquoted(dst)
 	case writeJSONKind:

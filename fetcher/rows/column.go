@@ -8,7 +8,6 @@ import (
 
 	"mockserver/internal/json"
 	"mockserver/internal/wording"
-	"mockserver/renderer/escape"
 )
 
 // column determines how the cells of a column become members.
@@ -39,7 +38,7 @@ func (t *table) add(o Options, name string) (wrong string) {
 	}
 	t.taken[name] = true
 	kind, typed := o.Types[name]
-	lead := append(escape.AppendJSONText([]byte{"{,"[min(len(t.columns), 1)]}, []byte(name)), ':')
+	lead := append(json.AppendString([]byte{"{,"[min(len(t.columns), 1)]}, []byte(name)), ':')
 	t.columns = append(t.columns, column{name, lead, kind, o.Infer && !typed})
 	return ""
 }
@@ -75,12 +74,12 @@ func (t *table) names() []string {
 func (c *column) append(dst, cell []byte) ([]byte, bool) {
 	switch {
 	case c.kind == Text && !c.infer:
-		return escape.AppendJSONText(dst, cell), true
+		return json.AppendString(dst, cell), true
 	case len(cell) == 0:
 		return append(dst, "null"...), true
 	case c.kind == Text:
 		if !isNumber(cell) && !isBoolean(cell) {
-			return escape.AppendJSONText(dst, cell), true
+			return json.AppendString(dst, cell), true
 		}
 	case c.kind == Integer && (!isNumber(cell) || bytes.ContainsAny(cell, ".eE")),
 		c.kind == Number && !isNumber(cell),

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"mockserver/internal/json"
 	"mockserver/internal/wording"
-	"mockserver/renderer/escape"
 )
 
 // short is the error for a JSON text that ends too early.
@@ -132,7 +132,7 @@ func appendMember(dst []byte, path []string, value []byte) []byte {
 		if i > 0 {
 			dst = append(dst, '{')
 		}
-		dst = append(escape.AppendJSONText(dst, []byte(name)), ':')
+		dst = append(json.AppendString(dst, []byte(name)), ':')
 	}
 	dst = append(dst, value...)
 	for range path[1:] {

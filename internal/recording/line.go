@@ -6,6 +6,7 @@ package recording
 import (
 	"bufio"
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,8 +15,11 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/klauspost/compress/zstd"
+
+	view "mockserver/internal/json"
 )
 
 // Version is the version of the format.
@@ -183,14 +187,14 @@ func (l *Line) Append(b []byte) []byte {
 	b = append(b, `{"time":"`...)
 	b = l.Time.UTC().AppendFormat(b, "2006-01-02T15:04:05.000000Z")
 	b = append(b, `","method":`...)
-	b = appendText(b, l.Method)
+	b = appendString(b, l.Method)
 	b = append(b, `,"url":`...)
-	b = appendText(b, l.URL)
+	b = appendString(b, l.URL)
 	b = append(b, `,"status":`...)
 	b = strconv.AppendInt(b, int64(l.Status), 10)
 	if l.Error != "" {
 		b = append(b, `,"error":`...)
-		b = appendText(b, l.Error)
+		b = appendString(b, l.Error)
 	}
 	b = append(b, `,"first_us":`...)
 	b = strconv.AppendInt(b, l.First, 10)
@@ -217,8 +221,8 @@ func (m *Message) append(b []byte) []byte {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = append(appendText(append(b, '['), h[0]), ',')
-			b = append(appendText(b, h[1]), ']')
+			b = append(appendString(append(b, '['), h[0]), ',')
+			b = append(appendString(b, h[1]), ']')
 		}
 		b = append(b, "],"...)
 	}
@@ -226,17 +230,22 @@ func (m *Message) append(b []byte) []byte {
 	b = strconv.AppendInt(b, m.Size, 10)
 	if m.Body != "" {
 		b = append(b, `,"body":`...)
-		b = appendText(b, m.Body)
+		b = appendString(b, m.Body)
 	}
 	if len(m.Base64) > 0 {
 		b = append(b, `,"base64":"`...)
-		b = append(base64Of(b, m.Base64), '"')
+		b = append(base64.StdEncoding.AppendEncode(b, m.Base64), '"')
 	}
 	for _, pair := range [...][2]string{{"coding", m.Coding}, {"omitted", m.Omitted}, {"sha256", m.SHA256}} {
 		if pair[1] != "" {
 			b = append(append(append(b, `,"`...), pair[0]...), `":`...)
-			b = appendText(b, pair[1])
+			b = appendString(b, pair[1])
 		}
 	}
 	return append(b, '}')
+}
+
+// appendString appends a text as JSON without copying it first.
+func appendString(b []byte, text string) []byte {
+	return view.AppendString(b, unsafe.Slice(unsafe.StringData(text), len(text)))
 }

@@ -1,5 +1,5 @@
-// Package escape writes texts in the form that JSON, XML, headers and URLs require. Each
-// function appends to dst and returns it.
+// Package escape writes texts in the form that XML, headers and URLs require. Each function appends
+// to dst and returns it.
 package escape
 
 import (
@@ -7,53 +7,6 @@ import (
 	"strings"
 	"unicode/utf8"
 )
-
-// AppendJSONText appends b as a JSON string with its quotes.
-func AppendJSONText(dst, b []byte) []byte {
-	dst = append(dst, '"')
-	dst = AppendJSON(dst, b)
-	return append(dst, '"')
-}
-
-// AppendJSON appends b in the form it has inside a JSON string. Bytes that are not UTF-8 become
-// U+FFFD.
-func AppendJSON(dst, b []byte) []byte {
-	start := 0
-	for i := 0; i < len(b); {
-		c := b[i]
-		if c < utf8.RuneSelf {
-			if !plainInJSON[c] {
-				dst = append(dst, b[start:i]...)
-				dst = appendJSONEscape(dst, c)
-				start = i + 1
-			}
-			i++
-			continue
-		}
-		r, size := utf8.DecodeRune(b[i:])
-		if r == utf8.RuneError && size == 1 {
-			dst = append(dst, b[start:i]...)
-			dst = utf8.AppendRune(dst, utf8.RuneError)
-			start = i + 1
-		}
-		i += size
-	}
-	return append(dst, b[start:]...)
-}
-
-func appendJSONEscape(dst []byte, c byte) []byte {
-	switch c {
-	case '"', '\\':
-		return append(dst, '\\', c)
-	case '\n':
-		return append(dst, `\n`...)
-	case '\r':
-		return append(dst, `\r`...)
-	case '\t':
-		return append(dst, `\t`...)
-	}
-	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-}
 
 // AppendXML appends b escaped for XML and HTML text and attributes. Characters that XML cannot
 // contain are omitted.
@@ -109,8 +62,6 @@ var (
 	inHost = bytesWhere(func(c byte) bool { return unreserved[c] || c == ':' || c == '[' || c == ']' })
 	// inURL contains the bytes that may occur in a URL.
 	inURL = bytesWhere(func(c byte) bool { return c > 0x20 && c < 0x7f && c != '"' && c != '<' && c != '>' })
-	// plainInJSON contains the bytes that occur unescaped in a JSON string.
-	plainInJSON = bytesWhere(func(c byte) bool { return c >= 0x20 && c != '"' && c != '\\' })
 )
 
 // AppendPercent appends b with everything but unreserved characters
@@ -147,6 +98,3 @@ func AppendPathSegment(dst, b []byte) []byte {
 	}
 	return dst
 }
-
-// hexDigits are the digits of escapes.
-const hexDigits = "0123456789abcdef"

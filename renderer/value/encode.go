@@ -2,7 +2,7 @@ package value
 
 import (
 	"mockserver/config/syntax"
-	"mockserver/renderer/escape"
+	"mockserver/internal/json"
 )
 
 // AppendJSON appends the value as a JSON text; null for a missing value.
@@ -11,7 +11,7 @@ func (v Value) AppendJSON(dst []byte) []byte {
 	case Missing:
 		return append(dst, nullText...)
 	case Text:
-		return escape.AppendJSONText(dst, v.Raw)
+		return json.AppendString(dst, v.Raw)
 	case Instant:
 		return append(v.AppendText(append(dst, '"')), '"')
 	}
@@ -32,7 +32,7 @@ func (v Value) AppendUnquoted(dst []byte) []byte {
 		if syntax.IsJSONNumber(v.Raw) || IsKeyword(v.Raw) {
 			return append(dst, v.Raw...)
 		}
-		return escape.AppendJSONText(dst, v.Raw)
+		return json.AppendString(dst, v.Raw)
 	}
 	return append(dst, v.Raw...)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"mockserver/internal/json"
 	"mockserver/matcher"
 	"mockserver/renderer/escape"
 	"mockserver/renderer/scalar"
@@ -154,7 +155,7 @@ func EncodeJSON(v, _ Value, r *matcher.Request) Value {
 	case Missing:
 		return Value{Kind: Null, Raw: nullText}
 	case Text:
-		r.Arena = escape.AppendJSONText(r.Arena, v.Raw)
+		r.Arena = json.AppendString(r.Arena, v.Raw)
 	case Instant:
 		r.Arena = v.AppendUnquoted(r.Arena)
 	default:

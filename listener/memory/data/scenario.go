@@ -9,7 +9,6 @@ import (
 	"mockserver/listener/memory/state"
 	"mockserver/matcher"
 	"mockserver/renderer"
-	"mockserver/renderer/escape"
 	"mockserver/renderer/scalar"
 )
 
@@ -38,9 +37,9 @@ const oneState = "-"
 func stateRow(key, state, since string) []byte {
 	b := []byte(`{`)
 	if key != "" {
-		b = append(escape.AppendJSONText(append(b, `"key":`...), []byte(key)), ',')
+		b = append(json.AppendString(append(b, `"key":`...), []byte(key)), ',')
 	}
-	b = escape.AppendJSONText(append(b, `"state":`...), []byte(state))
+	b = json.AppendString(append(b, `"state":`...), []byte(state))
 	return append(append(append(b, `,"since":`...), since...), '}')
 }
 

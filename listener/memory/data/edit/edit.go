@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"mockserver/internal/json"
-	"mockserver/renderer/escape"
 )
 
 // Member returns the value at a path in a row, which is a JSON object.
@@ -139,12 +138,12 @@ func AppendMember(dst, object []byte, name string, value []byte) []byte {
 	if object[end-1] != '{' {
 		dst = append(dst, ',')
 	}
-	dst = append(escape.AppendJSONText(dst, []byte(name)), ':')
+	dst = append(json.AppendString(dst, []byte(name)), ':')
 	return append(append(dst, value...), '}')
 }
 
 // Text returns a text as a JSON string.
-func Text(text []byte) []byte { return escape.AppendJSONText(nil, text) }
+func Text(text []byte) []byte { return json.AppendString(nil, text) }
 
 // Time returns a time as a JSON text.
 func Time(at time.Time) []byte {
