@@ -22,7 +22,28 @@ type column struct {
 type table struct {
 	columns []column
 	taken   map[string]bool
-	column  int // of the key, or of the object that contains it
+}
+
+// row passes on a row. cell returns the content of a column's cell, whether it is JSON that is not
+// to be changed, and where it is.
+func (t *taker) row(columns []column, at Place, cell func(i int) (content []byte, json bool, at Place)) error {
+	row := t.out[:0]
+	for i := range columns {
+		c := &columns[i]
+		row = append(row, c.lead...)
+		content, isJSON, place := cell(i)
+		ok := true
+		if isJSON {
+			row = append(row, content...)
+		} else if row, ok = c.append(row, content); !ok {
+			return problem(place, "%s", c.mismatch(content))
+		}
+		if len(row) > maxRow {
+			return problem(Place{at.Line, 1}, "row is %v as JSON", errTooLarge)
+		}
+	}
+	t.out = append(row, '}')
+	return t.yield(t.out, at)
 }
 
 // add adds a column, or returns what is wrong with its name.
@@ -45,8 +66,7 @@ func (t *table) add(o Options, name string) (wrong string) {
 
 // finish checks that the columns named in the options exist. at is the position of the head.
 func (t *table) finish(o Options, path []string, at Place) error {
-	t.column = slices.IndexFunc(t.columns, func(c column) bool { return c.name == path[0] })
-	if t.column < 0 {
+	if !t.taken[path[0]] {
 		return problem(at, "no column %q for the key%s", wording.Clip(path[0]), wording.DidYouMean(path[0], t.names()))
 	}
 	var absent []string

@@ -208,28 +208,7 @@ func (c *csv) row() error {
 		}
 		return problem(c.place(at), "row has %s; expected %d as in the first row", wording.Count(n, "cell"), len(c.columns))
 	}
-	row := c.out[:0]
-	var key []byte
-	for i, of := range c.cells {
-		column := &c.columns[i]
-		row = append(row, column.lead...)
-		begin := len(row)
-		var ok bool
-		if row, ok = column.append(row, c.content(of)); !ok {
-			return problem(c.place(of.begin), "%s", column.mismatch(c.content(of)))
-		}
-		if len(row) > maxRow {
-			return problem(c.at, "row is %v as JSON", errTooLarge)
-		}
-		if i == c.column {
-			key = row[begin:]
-		}
-	}
-	row = append(row, '}')
-	c.out = row
-	text, wrong := c.keyOf(key)
-	if wrong != "" {
-		return problem(c.place(c.cells[c.column].begin), "%s", wrong)
-	}
-	return c.yield(text, row, c.at)
+	return c.taker.row(c.columns, c.at, func(i int) ([]byte, bool, Place) {
+		return c.content(c.cells[i]), false, c.place(c.cells[i].begin)
+	})
 }

@@ -3,6 +3,7 @@ package rows
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 
 	"mockserver/internal/json"
@@ -17,9 +18,9 @@ func readJSON(r *reader, _ Options) error {
 	case err != nil:
 		return err
 	case c == '[':
-		err = r.list()
+		err = r.rows(']', "an object")
 	case c == '{':
-		err = r.object()
+		err = r.rows('}', "a key")
 	default:
 		return r.notRows()
 	}
@@ -47,55 +48,38 @@ func (r *reader) notRows() error {
 	return problem(r.at, "file is %s; expected a list of objects, or an object whose member names are the keys", kinds[v.Kind])
 }
 
-// list reads rows from the opening bracket of a list to its closing bracket.
-func (r *reader) list() error {
+// rows reads rows from the opening bracket to the closing one: of a list, or of an object whose
+// member names are the keys.
+func (r *reader) rows(closing byte, item string) error {
 	r.skip(1)
-	c, err := r.next(`an object or "]"`)
+	c, err := r.next(fmt.Sprintf("%s or %q", item, string(closing)))
 	if err != nil {
 		return err
 	}
-	if c == ']' {
+	if c == closing {
 		r.skip(1)
 		return nil
 	}
-	for {
-		if err := r.element(nil, Place{}); err != nil {
-			return err
+	for more := true; more; {
+		switch {
+		case closing == ']':
+			err = r.element(nil, Place{})
+		case c == '"':
+			err = r.member()
+		default:
+			err = problem(r.at, "unexpected %q; expected a key in quotes", c)
 		}
-		if more, err := r.comma(']'); !more {
-			return err
+		if err == nil {
+			more, err = r.comma(closing)
 		}
-		if _, err := r.next("an object"); err != nil {
-			return err
+		if err == nil && more {
+			c, err = r.next(item)
 		}
-	}
-}
-
-// object reads rows from the opening brace of an object to its closing brace.
-func (r *reader) object() error {
-	r.skip(1)
-	c, err := r.next(`a key or "}"`)
-	if err != nil {
-		return err
-	}
-	if c == '}' {
-		r.skip(1)
-		return nil
-	}
-	for {
-		if c != '"' {
-			return problem(r.at, "unexpected %q; expected a key in quotes", c)
-		}
-		if err := r.member(); err != nil {
-			return err
-		}
-		if more, err := r.comma('}'); !more {
-			return err
-		}
-		if c, err = r.next("a key"); err != nil {
+		if err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 // member reads a row and the name before it.
@@ -128,10 +112,7 @@ func (r *reader) next(expected string) (byte, error) {
 // comma skips the text between two rows. It reports whether that text is a comma; otherwise the
 // text is the closing bracket, or there is an error.
 func (r *reader) comma(closing byte) (bool, error) {
-	expected := `"," or "]"`
-	if closing == '}' {
-		expected = `"," or "}"`
-	}
+	expected := fmt.Sprintf(`"," or %q`, string(closing))
 	c, err := r.next(expected)
 	switch {
 	case err != nil:
@@ -222,20 +203,11 @@ func (r *reader) line() ([]byte, error) {
 
 // take passes on a row, whose text is at the beginning of the window.
 func (r *reader) take(text []byte) error {
-	row, err := r.checkRow(text)
-	if err != nil {
+	if _, err := r.checkRow(text); err != nil {
 		return err
 	}
-	v, missing := find(row, r.path)
-	if len(missing) > 0 {
-		return problem(r.at, "%s", r.keyless())
-	}
-	key, wrong := r.textOf(v)
-	if wrong != "" {
-		return problem(r.place(offset(text, v.Raw)), "%s", wrong)
-	}
 	r.out = json.AppendCompact(r.out[:0], text)
-	return r.yield(key, r.out, r.at)
+	return r.yield(r.out, r.at)
 }
 
 // takeNamed passes on a row of an object of objects. name is the JSON text of its name, and at is
@@ -246,18 +218,15 @@ func (r *reader) takeNamed(text, name []byte, at Place) error {
 	if err != nil {
 		return err
 	}
-	key, wrong := r.textOf(json.Parse(name))
-	if wrong != "" {
-		return problem(at, "%s", wrong)
-	}
 	v, missing := find(row, r.path)
 	inside := offset(text, v.Raw)
 	switch {
-	case len(missing) == 0 && (!isKey(v) || !bytes.Equal(v.AppendText(nil), key)):
-		return problem(r.place(inside), "key %q is %s; expected %s, the name of the row", r.label, quoted(v.Raw), quoted(key))
 	case len(missing) == 0:
+		if key := json.Parse(name); !bytes.Equal(v.AppendText(nil), key.AppendText(nil)) {
+			return problem(r.place(inside), "key %q is %s; expected %s, the name of the row", r.label, quoted(v.Raw), name)
+		}
 		r.out = json.AppendCompact(r.out[:0], text)
-		return r.yield(key, r.out, at)
+		return r.yield(r.out, at)
 	case v.Kind != json.Object:
 		return problem(r.place(inside), "row cannot have the key %q: expected an object instead of %s", r.label, kinds[v.Kind])
 	}
@@ -267,7 +236,7 @@ func (r *reader) takeNamed(text, name []byte, at Place) error {
 		r.out = append(r.out, ',')
 	}
 	r.out = json.AppendCompact(r.out, text[inside+1:])
-	return r.yield(key, r.out, at)
+	return r.yield(r.out, at)
 }
 
 // checkRow returns the object of a row, whose text is at the beginning of the window.

@@ -30,9 +30,7 @@ func (t Type) String() string {
 	return [...]string{"text", "an integer", "a number", "true or false", "a JSON value"}[min(t, JSON)]
 }
 
-// Yield receives a row: the text of its key, the row as a compact JSON object, and where it begins.
-// Both texts are valid only during the call. An error stops reading, and is returned unchanged.
-//
-// The text of a key is the content of a string, or a number or boolean as written. It is not empty.
-// Two rows may have the same key.
-type Yield func(key, row []byte, at Place) error
+// Yield receives a row as a compact JSON object, and where it begins. The text is valid only during
+// the call. An error stops reading, and is returned unchanged. The row may lack its key, and two rows
+// may have the same one.
+type Yield func(row []byte, at Place) error

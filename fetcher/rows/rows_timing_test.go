@@ -39,7 +39,7 @@ func BenchmarkRead(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				n := 0
-				err := Read(bytes.NewReader(bb.content), bb.o, func(_, _ []byte, _ Place) error { n++; return nil })
+				err := Read(bytes.NewReader(bb.content), bb.o, func([]byte, Place) error { n++; return nil })
 				if err != nil || n != rows {
 					b.Fatal(n, err)
 				}

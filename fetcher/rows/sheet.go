@@ -85,46 +85,12 @@ func (s *Sheet) head(cells []Cell) error {
 
 // row passes on the current row.
 func (s *Sheet) row(number int) error {
-	row := s.out[:0]
-	var key []byte
-	for i, c := range s.cells {
-		column := &s.columns[i]
-		row = append(row, column.lead...)
-		begin := len(row)
-		_, typed := s.options.Types[column.name]
-		ok := true
-		switch {
-		case c == nil:
-			row = append(row, "null"...)
-		case c.JSON && !typed:
-			row = append(row, c.Text...)
-		default:
-			row, ok = column.append(row, []byte(c.Text))
+	return s.taker.row(s.columns, Place{number, 1}, func(i int) ([]byte, bool, Place) {
+		c := s.cells[i]
+		if c == nil {
+			return []byte("null"), true, Place{}
 		}
-		if !ok {
-			return problem(Place{number, c.Column}, "%s", column.mismatch([]byte(c.Text)))
-		}
-		if len(row) > maxRow {
-			return problem(Place{number, 1}, "row is %v as JSON", errTooLarge)
-		}
-		if i == s.column {
-			key = row[begin:]
-		}
-	}
-	s.out = append(row, '}')
-	text, wrong := s.keyOf(key)
-	if wrong != "" {
-		return problem(Place{number, s.number(s.column)}, "%s", wrong)
-	}
-	return s.yield(text, s.out, Place{number, 1})
-}
-
-// number returns the number of a column.
-func (s *Sheet) number(index int) int {
-	for number, i := range s.index {
-		if i == index {
-			return number
-		}
-	}
-	return 1
+		_, typed := s.options.Types[s.columns[i].name]
+		return []byte(c.Text), c.JSON && !typed, Place{number, c.Column}
+	})
 }

@@ -15,6 +15,7 @@ func TestErrors(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
 		"twice.csv": "id,n\na,1\nb,2\na,3\n", "nokey.csv": "n\n1\n", "cell.csv": "id,n\na,1\nb,x\n", "list.json": `[{"id": "a"}, 7]`,
+		"empty.csv": "n,id\n1,\n", "null.csv": "id,n\n,1\n", "key.json": "[{\"id\": 1},\n {\"id\": [1]}]", "named.json": `{"a": {}, "": {}}`,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
@@ -27,7 +28,11 @@ func TestErrors(t *testing.T) {
 		{"- data: {name: a, from: {path: none.csv}}", `mock.yml:1:32: [0].data.from.path: file "none.csv" does not exist`},
 		{"- data: {name: a, from: {path: rows.txt}}", `[0].data.from.path: `},
 		{"- data: {name: a, from: {path: twice.csv}}", `twice.csv:4:1: [0].data.from.path: the row on line 2 has the key "a" too; expected a unique key`},
-		{"- data: {name: a, from: {path: nokey.csv}}", `nokey.csv:`},
+		{"- data: {name: a, from: {path: nokey.csv}}", `nokey.csv:1:1: [0].data.from.path: no column "id"`},
+		{"- data: {name: a, from: {path: empty.csv}}", `empty.csv:2:1: [0].data.from.path: the key "id" is empty; expected a text or a number`},
+		{"- data: {name: a, from: {path: null.csv}, types: infer}", `null.csv:2:1: [0].data.from.path: the row has no key; expected a member "id"`},
+		{"- data: {name: a, from: {path: key.json}}", `key.json:2:2: [0].data.from.path: the key "id" is [1]; expected a text or a number`},
+		{"- data: {name: a, from: {path: named.json}}", `named.json:1:11: [0].data.from.path: the key "id" is empty`},
 		{"- data: {name: a, from: {path: cell.csv}, types: {n: integer}}", `cell.csv:3:3: [0].data.from.path: `},
 		{"- data: {name: a, from: {path: list.json}}", `list.json:1:15: [0].data.from.path: `},
 		{"- data: {name: a, from: {path: list.json}, rows: []}", `from and rows are both given`},

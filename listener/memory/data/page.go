@@ -3,6 +3,7 @@ package data
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"fmt"
 	"hash/fnv"
 	"slices"
 	"strconv"
@@ -33,47 +34,29 @@ type page struct {
 	next     string // the cursor of the next page; "" if none
 }
 
-// object returns the page in the form that list templates see.
-func (p *page) object() []byte {
-	b := append([]byte(`{"total":`), strconv.Itoa(p.total)...)
-	b = append(append(b, `,"page":`...), strconv.Itoa(p.number)...)
-	b = append(append(b, `,"limit":`...), strconv.Itoa(p.size)...)
-	b = append(append(b, `,"offset":`...), strconv.Itoa(p.offset)...)
-	b = append(append(b, `,"totalPages":`...), strconv.Itoa(p.pages())...)
-	b = append(append(b, `,"has_more":`...), strconv.FormatBool(p.more)...)
-	return append(append(append(b, `,"next":`...), p.cursor()...), '}')
+// forms are the bodies of lists, by page style. The arguments are those of body.
+var forms = map[string]string{
+	"page":   `{"items":%[1]s,"pagination":{"page":%[2]d,"limit":%[3]d,"total":%[5]d,"totalPages":%[6]d}}`,
+	"offset": `{"items":%[1]s,"offset":%[4]d,"limit":%[3]d,"total":%[5]d}`,
+	"cursor": `{"items":%[1]s,"next":%[8]s,"has_more":%[7]t}`,
+	"after":  `{"data":%[1]s,"has_more":%[7]t}`,
+	// the page as list templates see it
+	"template": `{"total":%[5]d,"page":%[2]d,"limit":%[3]d,"offset":%[4]d,"totalPages":%[6]d,"has_more":%[7]t,"next":%[8]s}`,
 }
 
-func (p *page) cursor() string {
-	if p.next == "" {
-		return "null"
+// body returns the body of a list in a form.
+func (p *page) body(form string, items []byte) []byte {
+	if forms[form] == "" {
+		return items
 	}
-	return `"` + p.next + `"`
+	next := "null"
+	if p.next != "" {
+		next = `"` + p.next + `"`
+	}
+	return fmt.Appendf(nil, forms[form], items, p.number, p.size, p.offset, p.total, p.pages(), p.more, next)
 }
 
 func (p *page) pages() int { return (p.total + p.size - 1) / max(p.size, 1) }
-
-// body returns the body of a list in the form of its page style.
-func (p *page) body(items []byte) []byte {
-	number := func(b []byte, name string, n int) []byte {
-		return strconv.AppendInt(append(append(append(b, `,"`...), name...), `":`...), int64(n), 10)
-	}
-	switch p.style {
-	case "page":
-		b := append(append([]byte(`{"items":`), items...), `,"pagination":{"page":`...)
-		b = strconv.AppendInt(b, int64(p.number), 10)
-		return append(number(number(number(b, "limit", p.size), "total", p.total), "totalPages", p.pages()), '}', '}')
-	case "offset":
-		b := append([]byte(`{"items":`), items...)
-		return append(number(number(number(b, "offset", p.offset), "limit", p.size), "total", p.total), '}')
-	case "cursor":
-		b := append(append([]byte(`{"items":`), items...), `,"next":`...)
-		return append(strconv.AppendBool(append(append(b, p.cursor()...), `,"has_more":`...), p.more), '}')
-	case "after":
-		return append(strconv.AppendBool(append(append([]byte(`{"data":`), items...), `,"has_more":`...), p.more), '}')
-	}
-	return items
-}
 
 // number returns the value of a parameter, which must be an integer that is not below least. If the
 // parameter is missing, number returns otherwise.

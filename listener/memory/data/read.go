@@ -17,7 +17,6 @@ import (
 	"mockserver/internal/json"
 	"mockserver/internal/wording"
 	"mockserver/listener/memory/state"
-	"mockserver/renderer/scalar"
 )
 
 // look reads the metadata of the set's file. For a set without a file, the result is always the
@@ -68,9 +67,10 @@ type building struct {
 }
 
 // add appends a row.
-func (b *building) add(key, row []byte, line int) error {
-	if !scalar.IsKey(key) {
-		key, _ = appendKey(nil, row, b.set.key) // only the row says whether it is a text
+func (b *building) add(row []byte, line int) error {
+	key, what := appendKey(nil, row, b.set.key)
+	if what != "" {
+		return errors.New(what)
 	}
 	err := b.builder.Add(key, row)
 	var twice *state.DuplicateKeyError
@@ -90,14 +90,8 @@ func (b *building) readRows() (problems syntax.Problems) {
 	for i := range b.set.declared.Rows {
 		text := &b.set.declared.Rows[i]
 		v := json.Parse([]byte(text.Value))
-		key, what := keyOf(v, b.set.key)
-		if what == "" {
-			if err := b.add(key, v.Raw, text.Pos.Line); err != nil {
-				what = err.Error()
-			}
-		}
-		if what != "" {
-			problems = append(problems, syntax.Problem{Pos: text.Pos, Key: text.Key, What: what})
+		if err := b.add(v.Raw, text.Pos.Line); err != nil {
+			problems = append(problems, syntax.Problem{Pos: text.Pos, Key: text.Key, What: err.Error()})
 		}
 	}
 	return problems
@@ -121,9 +115,9 @@ func (b *building) readFile() syntax.Problems {
 	var last rows.Place
 	sum := maphash.Hash{}
 	sum.SetSeed(sumSeed)
-	yield := func(key, row []byte, at rows.Place) error {
+	yield := func(row []byte, at rows.Place) error {
 		last = at
-		return b.add(key, row, at.Line)
+		return b.add(row, at.Line)
 	}
 	if strings.EqualFold(filepath.Ext(path), ".xlsx") {
 		err = readSheet(io.TeeReader(f, &sum), d, yield)

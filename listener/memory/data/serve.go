@@ -109,11 +109,11 @@ func (o *Operation) serveList(part []byte, w *work, r *matcher.Request, p *reply
 	page.total = l.len()
 	o.links(page, r, d, p)
 	if o.list != nil {
-		r.Rows[0], r.Rows[1] = json.Value{Kind: json.Array, Raw: items}, json.Value{Kind: json.Object, Raw: page.object()}
+		r.Rows[0], r.Rows[1] = json.Value{Kind: json.Array, Raw: items}, json.Value{Kind: json.Object, Raw: page.body("template", nil)}
 		p.Body = o.list.Append(nil, r)
 		return nil
 	}
-	p.Body = page.body(items)
+	p.Body = page.body(page.style, items)
 	return nil
 }
 
