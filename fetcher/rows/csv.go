@@ -76,7 +76,7 @@ func (c *csv) record() (int, error) {
 			return n, c.checkUTF8(n)
 		default:
 			if err := c.more(); errors.Is(err, errTooLarge) {
-				return 0, c.overlong()
+				return 0, problem(c.at, "row is %v, or a quote is not closed", errTooLarge)
 			} else if err != nil && !errors.Is(err, io.EOF) {
 				return 0, err
 			}
@@ -147,15 +147,6 @@ func (c *csv) misplaced(b byte, at int) error {
 	default:
 		return problem(c.place(at), "quote in a cell without quotes; expected quotes around the cell, and each quote in it twice")
 	}
-}
-
-// overlong returns the error for a record that is larger than the window.
-func (c *csv) overlong() error {
-	at := c.at
-	if last := c.cells[len(c.cells)-1]; last.quoted && last.end == 0 {
-		at = c.place(last.begin)
-	}
-	return problem(at, "row is %v, or a quote is not closed", errTooLarge)
 }
 
 // checkUTF8 checks the first n bytes of the window.

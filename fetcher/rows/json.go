@@ -112,7 +112,10 @@ func (r *reader) next(expected string) (byte, error) {
 // comma skips the text between two rows. It reports whether that text is a comma; otherwise the
 // text is the closing bracket, or there is an error.
 func (r *reader) comma(closing byte) (bool, error) {
-	expected := fmt.Sprintf(`"," or %q`, string(closing))
+	expected := `"," or "]"`
+	if closing == '}' {
+		expected = `"," or "}"`
+	}
 	c, err := r.next(expected)
 	switch {
 	case err != nil:
@@ -194,7 +197,7 @@ func (r *reader) line() ([]byte, error) {
 		case errors.Is(err, io.EOF) && len(text) > 0:
 			return text, nil
 		case errors.Is(err, errTooLarge):
-			return nil, r.tooLarge()
+			return nil, problem(r.at, "row is %v", errTooLarge)
 		case err != nil:
 			return nil, err
 		}

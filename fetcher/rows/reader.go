@@ -28,21 +28,11 @@ func (r *reader) value() ([]byte, error) {
 		case errors.Is(err, io.EOF):
 			return r.text(), nil
 		case errors.Is(err, errTooLarge):
-			return nil, r.tooLarge()
+			return nil, problem(r.at, "row is %v, or a bracket or a quote is not closed", errTooLarge)
 		case err != nil:
 			return nil, err
 		}
 	}
-}
-
-// tooLarge returns the error for a window that ends within a row. If the row contains an error,
-// such as a missing bracket, that error may be why the row seems too large, and is returned
-// instead.
-func (r *reader) tooLarge() error {
-	if at, what := fault(r.text()); what != "" && what != short {
-		return problem(r.place(at), "%s", what)
-	}
-	return problem(r.at, "row is %v", errTooLarge)
 }
 
 // check checks a text at the beginning of the window, without blanks around it.

@@ -108,11 +108,16 @@ func (a *Access) Names(scope *renderer.Scope) {
 
 // claim returns the problem with the name of a row, if there is one.
 func (a *Access) claim(name string, pos syntax.Pos, key string) syntax.Problems {
+	return claim(name, a.names, pos, key)
+}
+
+// claim returns the problem with a name next to those that are taken, if there is one.
+func claim(name string, taken []string, pos syntax.Pos, key string) syntax.Problems {
 	what := ""
 	switch {
 	case renderer.IsVariable(name):
 		what = fmt.Sprintf("%q is a word of the template language; expected another name", name)
-	case a.index(name) >= 0:
+	case slices.Contains(taken, name):
 		what = fmt.Sprintf("%q is used twice; expected another name", name)
 	default:
 		return nil
@@ -121,29 +126,22 @@ func (a *Access) claim(name string, pos syntax.Pos, key string) syntax.Problems 
 }
 
 // index returns the position of a name, or -1 if it does not exist.
-func (a *Access) index(name string) int {
-	for i, n := range a.names {
-		if n == name {
-			return i
-		}
-	}
-	return -1
-}
+func (a *Access) index(name string) int { return slices.Index(a.names, name) }
 
 func (s *Sets) compileFind(f *item.Find, scope *renderer.Scope) (find, syntax.Problems) {
 	made := find{pick: picks[f.Pick]}
-	var problems, wrong syntax.Problems
+	var problems syntax.Problems
 	if made.set, problems = s.find(f.In); made.set == nil {
 		return made, problems
 	}
-	made.part, wrong = made.set.isolation(scope)
-	problems = append(problems, wrong...)
-	made.key, wrong = renderer.CompileOperand(f.ByKey, scope)
-	problems = append(append(problems, wrong...), doubtWord(f.ByKey, made.key, made.set)...)
+	operand := into[*renderer.Operand](&problems)
+	made.part = operand(made.set.isolation(scope))
+	made.key = operand(renderer.CompileOperand(f.ByKey, scope))
+	problems = append(problems, doubtWord(f.ByKey, made.key, made.set)...)
 	if f.Hash.Value != "" {
 		made.pick = pickHash
-		made.hash, wrong = renderer.CompileOperand(f.Hash, scope)
-		problems = append(append(problems, wrong...), doubtWord(f.Hash, made.hash, nil)...)
+		made.hash = operand(renderer.CompileOperand(f.Hash, scope))
+		problems = append(problems, doubtWord(f.Hash, made.hash, nil)...)
 		made.places, _ = made.set.order(placesName(groupOf(f)))
 	}
 	for i := range f.Where {
@@ -152,9 +150,7 @@ func (s *Sets) compileFind(f *item.Find, scope *renderer.Scope) (find, syntax.Pr
 		if !known {
 			problems = append(problems, syntax.Problem{Pos: w.Value.Pos, Key: w.Value.Key, What: made.set.notIndexed(w.Name)})
 		}
-		to, wrong := renderer.CompileOperand(w.Value, scope)
-		problems = append(problems, wrong...)
-		made.where = append(made.where, equal{order, to})
+		made.where = append(made.where, equal{order, operand(renderer.CompileOperand(w.Value, scope))})
 	}
 	return made, problems
 }
@@ -292,17 +288,7 @@ func (a *Access) compileStates(e *item.Endpoint, scope *renderer.Scope) (problem
 		d := &e.State[i]
 		of := a.sets.scenarios[d.Name.Value]
 		if of == nil {
-			names := make([]string, 0, len(a.sets.scenarios))
-			for name := range a.sets.scenarios {
-				names = append(names, name)
-			}
-			slices.Sort(names)
-			known := "no scenario is declared"
-			if len(names) > 0 {
-				known = "scenarios are " + strings.Join(names, ", ")
-			}
-			problems = append(problems, syntax.Problem{Pos: d.Name.Pos, Key: d.Name.Key,
-				What: fmt.Sprintf("there is no scenario %q%s; %s", wording.Clip(d.Name.Value), wording.DidYouMean(d.Name.Value, names), known)})
+			problems = append(problems, unknown("scenario", d.Name, a.sets.scenarios, "no scenario is declared")...)
 			continue
 		}
 		problems = append(problems, a.claim(d.Name.Value, d.Name.Pos, d.Name.Key)...)

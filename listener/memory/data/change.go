@@ -65,29 +65,22 @@ func (a *Access) compile(o *item.Do, scope *renderer.Scope) (change, syntax.Prob
 	if o.As != "" {
 		c.as = a.index(o.As)
 	}
-	operand := func(text syntax.Text) *renderer.Operand {
-		made, wrong := renderer.CompileOperand(text, scope)
-		problems = append(problems, wrong...)
-		return made
-	}
+	add := into[*renderer.Operand](&problems)
+	operand := func(text syntax.Text) *renderer.Operand { return add(renderer.CompileOperand(text, scope)) }
 	value := func(m item.Made) *renderer.Made {
 		if m.Text.Value == "" {
 			return nil
 		}
-		made, wrong := renderer.CompileMade(m.Text, m.JSON, scope)
-		problems = append(problems, wrong...)
-		return made
+		return into[*renderer.Made](&problems)(renderer.CompileMade(m.Text, m.JSON, scope))
 	}
-	var wrong syntax.Problems
-	c.part, wrong = c.set.isolation(scope)
-	problems = append(problems, wrong...)
+	c.part = add(c.set.isolation(scope))
 	c.key, c.by, c.least, c.most = operand(o.ByKey), operand(o.By), operand(o.AtLeast), operand(o.AtMost)
 	problems = append(problems, doubtWord(o.ByKey, c.key, c.set)...)
 	made, key := o.Row, "row"
 	if o.Verb != "insert" {
 		made, key = o.With, "with"
 	}
-	made, wrong = objectOf(made, o.Key+"."+key)
+	made, wrong := objectOf(made, o.Key+"."+key)
 	problems = append(problems, wrong...)
 	c.row = value(made)
 	for i := range o.Set {

@@ -84,6 +84,15 @@ func isKey(v json.Value, key []byte) bool {
 	return string(scalar.AppendKey(nil, text, false, maxKey)) == string(scalar.AppendKey(nil, key, false, maxKey))
 }
 
+// mismatch returns what is wrong with the key in a body whose row the path names.
+func (s *set) mismatch(body, key []byte) string {
+	given := edit.Member(body, s.key)
+	if given.Kind == json.Missing || isKey(given, key) {
+		return ""
+	}
+	return fmt.Sprintf("the body has the key %s in %q, and the path has %q; expected the same", wording.Clip(string(given.Raw)), edit.Joined(s.key), wording.Clip(string(key)))
+}
+
 // maxKey is the maximum size of a key's text in bytes.
 const maxKey = 512
 

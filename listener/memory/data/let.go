@@ -1,7 +1,6 @@
 package data
 
 import (
-	"fmt"
 	"slices"
 
 	"mockserver/config/item"
@@ -27,16 +26,7 @@ func CompileLets(e *item.Endpoint, scope *renderer.Scope) (all Lets, problems sy
 		scope.Later = namesOf(e.Let[i:])
 		made, wrong := renderer.CompileMade(s.Value.Text, s.Value.JSON, scope)
 		problems = append(problems, wrong...)
-		what := ""
-		switch {
-		case renderer.IsVariable(s.Name):
-			what = fmt.Sprintf("%q is a word of the template language; expected another name", s.Name)
-		case slices.Contains(scope.Rows, s.Name):
-			what = fmt.Sprintf("%q is named twice; expected another name", s.Name)
-		}
-		if what != "" {
-			problems = append(problems, syntax.Problem{Pos: s.Value.Text.Pos, Key: s.Value.Text.Key, What: what})
-		}
+		problems = append(problems, claim(s.Name, scope.Rows, s.Value.Text.Pos, s.Value.Text.Key)...)
 		all = append(all, let{len(scope.Rows), made})
 		scope.Rows = append(scope.Rows, s.Name) // not before: a value cannot use itself
 	}
@@ -47,11 +37,7 @@ func CompileLets(e *item.Endpoint, scope *renderer.Scope) (all Lets, problems sy
 // LaterNames returns the names that have values only once the endpoint is chosen.
 func LaterNames(e *item.Endpoint) []string {
 	names := namesOf(e.Let)
-	changes := [][]item.Do{e.Do}
-	for i := range e.Responses {
-		changes = append(changes, e.Responses[i].Do)
-	}
-	for _, all := range changes {
+	for _, all := range doOf(e) {
 		for i := range all {
 			if all[i].As != "" {
 				names = append(names, all[i].As)

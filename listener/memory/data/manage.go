@@ -49,8 +49,8 @@ func (s *Sets) Put(name string, part, key, row []byte, merge bool) ([]byte, erro
 	if v.Kind != json.Object {
 		return nil, errors.New("the body is not a JSON object")
 	}
-	if given := edit.Member(v.Raw, known.key); given.Kind != json.Missing && !isKey(given, key) {
-		return nil, fmt.Errorf("the body has the key %s in %q, and the path has %q; expected the same", wording.Clip(string(given.Raw)), edit.Joined(known.key), wording.Clip(string(key)))
+	if what := known.mismatch(v.Raw, key); what != "" {
+		return nil, errors.New(what)
 	}
 	var made []byte
 	err := s.try(func(tx *state.Tx) error {

@@ -62,18 +62,16 @@ func (s *Sets) CompileOperation(e *item.Endpoint, scope *renderer.Scope) (*Opera
 	c := e.Resource
 	o := &Operation{Name: record.Name(e), sets: s, config: c, operation: operationOf[c.Name], row: slices.Index(scope.Params, c.Row)}
 	scope.Rows = rowNames
-	var problems, wrong syntax.Problems
+	var problems syntax.Problems
 	if o.set, problems = s.find(syntax.Text{Value: c.Set, Pos: c.Pos, Key: c.Key + ".data"}); o.set == nil {
 		return o, problems
 	}
 	o.made = o.set.made
 	if c.Data == nil && c.NewKey.Value != "" {
-		o.made, wrong = compileNewKeys(&item.Data{NewKey: c.NewKey})
-		problems = append(problems, wrong...)
+		o.made = into[*newKeys](&problems)(compileNewKeys(&item.Data{NewKey: c.NewKey}))
 		o.made.largest = o.set.made.largest
 	}
-	o.part, wrong = o.set.isolation(scope)
-	problems = append(problems, wrong...)
+	o.part = into[*renderer.Operand](&problems)(o.set.isolation(scope))
 	for i, param := range scope.Params {
 		if i == o.row {
 			continue
@@ -93,8 +91,7 @@ func (s *Sets) CompileOperation(e *item.Endpoint, scope *renderer.Scope) (*Opera
 		}
 	}
 	if c.Name == "create" || c.Name == "replace" || c.Name == "change" {
-		o.schema, wrong = compileSchema(c.Resource, e.Dir)
-		problems = append(problems, wrong...)
+		o.schema = into[*jsonschema.Schema](&problems)(compileSchema(c.Resource, e.Dir))
 		o.fields = validate.FieldsOf(o.schema)
 	}
 	o.size, o.most = c.Page.EffectiveSize()
@@ -104,12 +101,11 @@ func (s *Sets) CompileOperation(e *item.Endpoint, scope *renderer.Scope) (*Opera
 	if c.Stamp.Updated != "" {
 		o.updated = strings.Split(c.Stamp.Updated, ".")
 	}
-	o.item, wrong = o.template(c.Item, scope)
-	problems = append(problems, wrong...)
+	template := into[*renderer.Template](&problems)
+	o.item = template(o.template(c.Item, scope))
 	if c.Name == "list" {
 		scope.Rows = listNames
-		o.list, wrong = o.template(c.List, scope)
-		problems = append(problems, wrong...)
+		o.list = template(o.template(c.List, scope))
 	}
 	return o, problems
 }

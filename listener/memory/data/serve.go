@@ -166,8 +166,8 @@ func (o *Operation) write(part, key []byte, row state.Row, w *work, r *matcher.R
 	}
 	old := json.Value{Kind: json.Object, Raw: row.JSON}
 	made := sent[0].Raw
-	if given := edit.Member(made, o.set.key); given.Kind != json.Missing && !isKey(given, key) {
-		return refuse(reply.KeyMismatch, "the body has the key %s in %q, and the path has %q; expected the same", wording.Clip(string(given.Raw)), edit.Joined(o.set.key), wording.Clip(string(key)))
+	if what := o.set.mismatch(made, key); what != "" {
+		return refuse(reply.KeyMismatch, "%s", what)
 	}
 	if o.config.Name == "change" {
 		made = w.merged(old, sent[0])

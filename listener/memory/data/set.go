@@ -59,12 +59,8 @@ func (s *set) isolation(scope *renderer.Scope) (*renderer.Operand, syntax.Proble
 
 // order returns the index of the order of a member, and whether the member has one.
 func (s *set) order(name string) (int, bool) {
-	for i, m := range s.options.Members {
-		if m.Name == name {
-			return i, true
-		}
-	}
-	return 0, s.print == "" // only a set with errors lacks its members
+	at := slices.IndexFunc(s.options.Members, func(m state.Member) bool { return m.Name == name })
+	return max(0, at), at >= 0 || s.print == "" // only a set with errors lacks its members
 }
 
 func (s *set) notIndexed(name string) string {

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -194,18 +195,26 @@ func (s *Sets) find(name syntax.Text) (*set, syntax.Problems) {
 	if found := s.next[name.Value]; found != nil {
 		return found, nil
 	}
-	names := make([]string, 0, len(s.next))
-	for n := range s.next {
-		names = append(names, n)
+	return nil, unknown("set", name, s.next, "expected the name of a data item, but there are none")
+}
+
+// unknown returns the problem with a name that is none of the declared ones; none is what to say if
+// there are none.
+func unknown[T any](kind string, name syntax.Text, all map[string]T, none string) syntax.Problems {
+	names := slices.Sorted(maps.Keys(all))
+	if len(names) > 0 {
+		none = kind + "s are " + strings.Join(names, ", ")
 	}
-	slices.Sort(names)
-	what := fmt.Sprintf("there is no set %q%s; ", wording.Clip(name.Value), wording.DidYouMean(name.Value, names))
-	if len(names) == 0 {
-		what += "expected the name of a data item, but there are none"
-	} else {
-		what += "sets are " + strings.Join(names, ", ")
+	return syntax.Problems{{Pos: name.Pos, Key: name.Key,
+		What: fmt.Sprintf("there is no %s %q%s; %s", kind, wording.Clip(name.Value), wording.DidYouMean(name.Value, names), none)}}
+}
+
+// into returns a function that passes on what was compiled, and adds its problems to a list.
+func into[T any](problems *syntax.Problems) func(T, syntax.Problems) T {
+	return func(made T, wrong syntax.Problems) T {
+		*problems = append(*problems, wrong...)
+		return made
 	}
-	return nil, syntax.Problems{{Pos: name.Pos, Key: name.Key, What: what}}
 }
 
 // run rereads changed files, and drops changes that are too old.

@@ -110,13 +110,9 @@ func (l Rows) Each(k, step int, f func(Row) bool) {
 	if k < 0 || k >= n {
 		return
 	}
-	c := cursor{l: l, nBase: l.inBase(), nAdded: l.added.to - l.added.from}
-	if step < 0 {
-		for c.base, c.added = l.split(k + 1); k >= 0 && f(l.v.row(c.previous())); k-- {
-		}
-		return
-	}
-	for c.base, c.added = l.split(k); k < n && f(l.v.row(c.next())); k++ {
+	c := cursor{l: l, step: step, nBase: l.inBase(), nAdded: l.added.to - l.added.from}
+	c.base, c.added = l.split(k + max(0, -step))
+	for ; k >= 0 && k < n && f(l.v.row(c.next())); k += step {
 	}
 }
 
@@ -124,34 +120,23 @@ func (l Rows) Each(k, step int, f func(Row) bool) {
 // in the base, and how many of the added rows, come before it.
 type cursor struct {
 	l             Rows
+	step          int // 1, or -1 backwards
 	base, added   int
 	nBase, nAdded int // the totals of the list
 }
 
-// next returns the seq of the row after the cursor, and moves past it.
+// next returns the seq of the next row in the direction of the cursor, and moves past it.
 func (c *cursor) next() uint64 {
-	if c.added < c.nAdded {
-		e := c.l.changed().entry(c.l.added.from + c.added)
-		if c.base == c.nBase || c.l.entryBefore(e, c.base) {
-			c.added++
+	back := max(0, -c.step)
+	if i := c.added - back; i >= 0 && i < c.nAdded {
+		e, at := c.l.changed().entry(c.l.added.from+i), c.base-back
+		if at < 0 || at == c.nBase || c.l.entryBefore(e, at) == (c.step > 0) {
+			c.added += c.step
 			return e.seq
 		}
 	}
-	c.base++
-	return c.l.inPlaceSeq(c.base - 1)
-}
-
-// previous returns the seq of the row before the cursor, and moves past it.
-func (c *cursor) previous() uint64 {
-	if c.added > 0 {
-		e := c.l.changed().entry(c.l.added.from + c.added - 1)
-		if c.base == 0 || !c.l.entryBefore(e, c.base-1) {
-			c.added--
-			return e.seq
-		}
-	}
-	c.base--
-	return c.l.inPlaceSeq(c.base)
+	c.base += c.step
+	return c.l.inPlaceSeq(c.base - 1 + back)
 }
 
 // inPlaceSeq returns the seq of the i-th row that is in its place.

@@ -2,6 +2,7 @@ package state
 
 import (
 	"hash/maphash"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -105,12 +106,8 @@ func (s *Set) Figures() Figures {
 
 // Order returns the index of a member in the options; ok is false if the options do not contain it.
 func (s *Set) Order(member string) (order int, ok bool) {
-	for i, m := range s.Members {
-		if m.Name == member {
-			return i, true
-		}
-	}
-	return 0, false
+	order = slices.IndexFunc(s.Members, func(m Member) bool { return m.Name == member })
+	return max(0, order), order >= 0
 }
 
 func (s *Set) shard(name []byte) *shard {
