@@ -39,38 +39,14 @@ func (h *Histogram) Read(l *Snapshot) {
 			}
 		}
 	}
-	if l.Count == 0 && m.Count > 0 {
-		m.cells = slices.Clone(cells)
-		*l = m
-		return
-	}
-	l.merge(Snapshot{Count: m.Count, Sum: m.Sum, Max: m.Max, cells: cells})
-}
-
-// merge adds m to l.
-func (l *Snapshot) merge(m Snapshot) {
-	l.Sum += m.Sum
-	l.Max = max(l.Max, m.Max)
 	if m.Count == 0 {
 		return
 	}
-	merged := make([]lengthCell, 0, len(l.cells)+len(m.cells))
-	a, b := l.cells, m.cells
-	for len(a) > 0 || len(b) > 0 {
-		switch {
-		case len(b) == 0 || len(a) > 0 && a[0].end < b[0].end:
-			merged, a = append(merged, a[0]), a[1:]
-		case len(a) == 0 || b[0].end < a[0].end:
-			merged, b = append(merged, b[0]), b[1:]
-		default:
-			merged = append(merged, lengthCell{a[0].end, a[0].count + b[0].count})
-			a, b = a[1:], b[1:]
-		}
+	m.cells = slices.Clone(cells)
+	if l.Count > 0 {
+		m = Sum(slices.Values([]Snapshot{*l, m}))
 	}
-	l.cells, l.Count = merged, 0
-	for _, c := range merged {
-		l.Count += c.count
-	}
+	*l = m
 }
 
 // Since returns the durations that were added after an earlier reading of the same histogram.
@@ -101,7 +77,7 @@ func (l Snapshot) Since(before Snapshot) Snapshot {
 func (l Snapshot) OutOf(n uint64) Snapshot {
 	if n > l.Count {
 		zero := Snapshot{Count: n - l.Count, cells: []lengthCell{{time.Duration(cellEnd(0, 0)), n - l.Count}}}
-		l.merge(zero)
+		return Sum(slices.Values([]Snapshot{l, zero}))
 	}
 	return l
 }
