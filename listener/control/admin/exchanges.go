@@ -219,12 +219,34 @@ func (v *verification) bounds() (least, most int, wrong string) {
 	return least, most, ""
 }
 
+// counted is the result of a verification without examples.
+type counted struct {
+	OK    bool   `json:"ok" doc:"whether the count is as expected"`
+	Count int    `json:"count" doc:"number of matching requests in the journal, or in those of all replicas"`
+	Exact bool   `json:"exact" doc:"whether the journal has all matching requests"`
+	Why   string `json:"why,omitempty" doc:"why the count is not exact, or not as expected"`
+}
+
+// judge decides whether the count is what was expected, and returns the status of the response. A
+// count that is not exact is only a lower bound, unless accepted is set.
+func (c *counted) judge(least, most int, accepted bool) (status int) {
+	switch {
+	case c.Count < least || most >= 0 && c.Count > most:
+	case most >= 0 && !c.Exact && !accepted:
+		c.Why = "there may have been more: " + c.Why
+	default:
+		c.OK = true
+		return http.StatusOK
+	}
+	return http.StatusUnprocessableEntity
+}
+
+// accepts reports whether the client accepts the count of the journal as exact.
+func (v *verification) accepts() bool { return v.Exact != nil && !*v.Exact }
+
 // verdictOnCount is the result of a verification.
 type verdictOnCount struct {
-	OK       bool            `json:"ok" doc:"whether the count is as expected"`
-	Count    int             `json:"count" doc:"number of matching requests in the journal"`
-	Exact    bool            `json:"exact" doc:"whether the journal has all matching requests"`
-	Why      string          `json:"why,omitempty" doc:"why the count is not exact, or not as expected"`
+	counted
 	Examples []shownExchange `json:"examples,omitempty" doc:"some of the requests that were counted, if the count is not as expected"`
 }
 
@@ -248,20 +270,10 @@ func (a *Admin) verify(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "invalid_condition", "Invalid condition", err.Error())
 		return
 	}
-	say := verdictOnCount{Count: found.Count, Exact: found.Exact, Why: found.Why}
-	// If the journal may lack requests, the count is only a lower bound, unless the client accepts
-	// it as exact.
-	known := found.Exact || v.Exact != nil && !*v.Exact
-	switch {
-	case found.Count < least || most >= 0 && found.Count > most:
-	case most >= 0 && !known:
-		say.Why = "there may have been more: " + found.Why
-	default:
-		say.OK = true
-	}
-	status := http.StatusOK
+	say := verdictOnCount{counted: counted{Count: found.Count, Exact: found.Exact, Why: found.Why}}
+	status := say.judge(least, most, v.accepts())
 	if !say.OK {
-		status, say.Examples = http.StatusUnprocessableEntity, shownExchanges(found.Examples)
+		say.Examples = shownExchanges(found.Examples)
 	}
 	answer(w, status, say)
 }

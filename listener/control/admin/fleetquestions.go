@@ -122,10 +122,7 @@ func (a *Admin) showUnmatchedEverywhere(w http.ResponseWriter, r *http.Request) 
 
 // fleetCount is the result of a verification over all replicas.
 type fleetCount struct {
-	OK       bool            `json:"ok" doc:"whether the count is as expected"`
-	Count    int             `json:"count" doc:"number of matching requests in the journals"`
-	Exact    bool            `json:"exact" doc:"whether the journals have all matching requests"`
-	Why      string          `json:"why,omitempty" doc:"why the count is not exact, or not as expected"`
+	counted
 	Examples []fleetExchange `json:"examples,omitempty" doc:"some of the requests that were counted, if the count is not as expected"`
 	Silent   []fleet.Silent  `json:"silent" doc:"replicas that did not answer; while there are any, no count with an upper bound is as expected"`
 }
@@ -151,7 +148,7 @@ func (a *Admin) verifyEverywhere(w http.ResponseWriter, r *http.Request) {
 	if refusedBy(w, replies) {
 		return
 	}
-	say := fleetCount{Exact: true}
+	say := fleetCount{counted: counted{Exact: true}}
 	for i := range replies {
 		if replies[i].Status == http.StatusUnprocessableEntity {
 			replies[i].Err = nil // the refused expectation only means that there were such requests
@@ -166,40 +163,31 @@ func (a *Admin) verifyEverywhere(w http.ResponseWriter, r *http.Request) {
 			say.Examples = append(say.Examples, fleetExchange{address, x})
 		}
 	})
-	say.judge(least, most, v.Exact == nil || *v.Exact)
-	status := http.StatusOK
-	if !say.OK {
-		status = http.StatusUnprocessableEntity
-		slices.SortStableFunc(say.Examples, func(a, b fleetExchange) int { return b.Time.Compare(a.Time) })
-		say.Examples = say.Examples[:min(len(say.Examples), examplesShown)]
-	} else {
+	status := say.judgeAll(least, most, v.accepts())
+	if say.OK {
 		say.Examples = nil
 	}
+	slices.SortStableFunc(say.Examples, func(a, b fleetExchange) int { return b.Time.Compare(a.Time) })
+	say.Examples = say.Examples[:min(len(say.Examples), examplesShown)]
 	answer(w, status, say)
 }
 
 // examplesShown is the maximum number of examples that are shown, over all replicas.
 const examplesShown = 10
 
-// judge decides whether the count is what was expected. Replicas that did not answer may have had
-// any number of requests, so only a lower bound can be met without them.
-func (c *fleetCount) judge(least, most int, exactly bool) {
-	silent := len(c.Silent) > 0
-	if silent {
-		var names []string
-		for _, s := range c.Silent {
-			names = append(names, s.Address)
-		}
-		c.Exact, c.Why = false, wording.Count(len(names), "replica")+" did not answer: "+strings.Join(names, ", ")
+// judgeAll is like judge. Replicas that did not answer may have had any number of requests, so only a
+// lower bound can be met without them.
+func (c *fleetCount) judgeAll(least, most int, accepted bool) (status int) {
+	if len(c.Silent) == 0 {
+		return c.judge(least, most, accepted)
 	}
-	switch {
-	case c.Count < least || most >= 0 && c.Count > most:
-		if silent && c.Count < least {
-			c.Why += "; it may have had the rest"
-		}
-	case most >= 0 && (silent || exactly && !c.Exact):
-		c.Why = "there may have been more: " + c.Why
-	default:
-		c.OK = true
+	var names []string
+	for _, s := range c.Silent {
+		names = append(names, s.Address)
 	}
+	c.Exact, c.Why = false, wording.Count(len(names), "replica")+" did not answer: "+strings.Join(names, ", ")
+	if status = c.judge(least, most, false); c.Count < least {
+		c.Why += "; it may have had the rest"
+	}
+	return status
 }
