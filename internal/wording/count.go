@@ -1,13 +1,19 @@
 package wording
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
-// Count returns a number of things as words for a message: "1 endpoint", "3 endpoints". one is the
-// singular; the plural is formed with an s.
+// Count returns a number of things as words for a message: "1 endpoint", "3 endpoints", "3 queries".
+// one is the singular.
 func Count[N int | int64](n N, one string) string {
 	text := strconv.FormatInt(int64(n), 10) + " " + one
 	if n == 1 {
 		return text
+	}
+	if stem, ok := strings.CutSuffix(text, "y"); ok && !strings.ContainsAny(stem[len(stem)-1:], "aeou") {
+		return stem + "ies"
 	}
 	return text + "s"
 }

@@ -23,10 +23,8 @@ const (
 // Escapes and braces that are allowed only without the flag are read as they are there.
 type translator struct {
 	reading
-	rest string
-	// The two results differ where a repetition exceeds Go's limit: the narrow form, for generating
-	// strings, repeats less; the wide form, for matching, has no upper limit.
-	narrow, wide strings.Builder
+	rest         string
+	out          strings.Builder
 	dot          string // what a dot stands for
 	lax          bool   // the expression is not valid with the flag u
 	groups       int    // capturing groups so far
@@ -39,11 +37,11 @@ var (
 	errBackReference = errors.New("back-references are not supported")
 )
 
-// goPattern translates an expression to Go's syntax.
-func goPattern(source string, as reading) (narrow, wide string, err error) {
+// goPattern translates an expression to Go's syntax. A repetition beyond Go's limit has no upper limit.
+func goPattern(source string, as reading) (string, error) {
 	t := translator{reading: as, rest: source, dot: notLineEnd}
-	err = t.run()
-	return t.narrow.String(), t.wide.String(), err
+	err := t.run()
+	return t.out.String(), err
 }
 
 // validRegex reports whether a string is an ECMAScript expression with the flag u.
@@ -57,15 +55,14 @@ func validRegex(s string) bool {
 			return false
 		}
 	}
-	_, err := syntax.Parse(t.narrow.String(), syntax.Perl)
+	_, err := syntax.Parse(t.out.String(), syntax.Perl)
 	var bad *syntax.Error
 	return err == nil || errors.As(err, &bad) && (bad.Code == syntax.ErrLarge || bad.Code == syntax.ErrInvalidRepeatSize)
 }
 
 // put appends Go's form of the first bytes of the rest.
 func (t *translator) put(size int, form string) {
-	t.narrow.WriteString(form)
-	t.wide.WriteString(form)
+	t.out.WriteString(form)
 	t.rest = t.rest[size:]
 }
 
@@ -155,9 +152,7 @@ func (t *translator) repeat() error {
 	case low > longestRepeat && t.reading == exactly:
 		return errors.New("a repetition of more than 1000: " + t.rest[:end+1])
 	case high > longestRepeat || low > longestRepeat:
-		fmt.Fprintf(&t.narrow, "{%d,1000}", min(low, longestRepeat))
-		fmt.Fprintf(&t.wide, "{%d,}", min(low, longestRepeat))
-		t.rest = t.rest[end+1:]
+		t.put(end+1, fmt.Sprintf("{%d,}", min(low, longestRepeat)))
 	default:
 		t.put(end+1, t.rest[:end+1])
 	}

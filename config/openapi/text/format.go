@@ -18,26 +18,26 @@ var formats = map[string]func(string) bool{
 	"date-time":             validDateTime,
 	"time":                  validTime,
 	"duration":              durationForm,
-	"email":                 validEmail,
-	"idn-email":             validIDNEmail,
+	"email":                 func(s string) bool { return isMailbox(s, ascii) },
+	"idn-email":             func(s string) bool { return isMailbox(s, international) },
 	"hostname":              validHost,
 	"idn-hostname":          validIDNHost,
 	"ipv4":                  validIPv4,
 	"ipv6":                  validIPv6,
-	"ip":                    validIP,
-	"cidr":                  validCIDR,
-	"uri":                   validURI,
-	"url":                   validIRI,
-	"iri":                   validIRI,
-	"uri-reference":         validReference,
-	"iri-reference":         validIRIReference,
+	"ip":                    parses(netip.ParseAddr),
+	"cidr":                  parses(netip.ParsePrefix),
+	"uri":                   func(s string) bool { return isURI(s, ascii) },
+	"url":                   func(s string) bool { return isURI(s, international) },
+	"iri":                   func(s string) bool { return isURI(s, international) },
+	"uri-reference":         func(s string) bool { return isReference(s, ascii) },
+	"iri-reference":         func(s string) bool { return isReference(s, international) },
 	"uuid":                  uuidForm,
 	"guid":                  uuidForm,
 	"json-pointer":          pointerForm,
 	"relative-json-pointer": relativePointerForm,
 	"regex":                 validRegex,
 	"uri-template":          templateForm,
-	"byte":                  validBase64,
+	"byte":                  parses(base64.StdEncoding.DecodeString),
 }
 
 var (
@@ -80,20 +80,10 @@ func validTime(s string) bool {
 	return s[:5] == "23:59"
 }
 
-func validEmail(s string) bool { return isMailbox(s, ascii) }
-
-func validIDNEmail(s string) bool { return isMailbox(s, international) }
-
-func validIP(s string) bool { _, err := netip.ParseAddr(s); return err == nil }
-
-func validCIDR(s string) bool { _, err := netip.ParsePrefix(s); return err == nil }
-
-func validURI(s string) bool { return isURI(s, ascii) }
-
-func validIRI(s string) bool { return isURI(s, international) }
-
-func validReference(s string) bool { return isReference(s, ascii) }
-
-func validIRIReference(s string) bool { return isReference(s, international) }
-
-func validBase64(s string) bool { _, err := base64.StdEncoding.DecodeString(s); return err == nil }
+// parses returns a function that reports whether a string can be parsed.
+func parses[T any](parse func(string) (T, error)) func(string) bool {
+	return func(s string) bool {
+		_, err := parse(s)
+		return err == nil
+	}
+}

@@ -61,17 +61,17 @@ func CompileLoosely(source string) (*Pattern, error) {
 }
 
 func (p *Pattern) compile(source string, as reading) (*Pattern, error) {
-	narrow, wide, err := goPattern(source, as)
+	expression, err := goPattern(source, as)
 	if err != nil {
 		return nil, err
 	}
-	if p.tree, err = syntax.Parse(narrow, syntax.Perl); err != nil {
+	if p.tree, err = syntax.Parse(expression, syntax.Perl); err != nil {
 		return nil, plainPatternError(err)
 	}
 	if len(source) > largestSource || sizeOf(p.tree) > largestSize {
 		return nil, errors.New("it is too large")
 	}
-	if p.takes, err = regexp.Compile(wide); err != nil {
+	if p.takes, err = regexp.Compile(expression); err != nil {
 		return nil, plainPatternError(err)
 	}
 	p.measure(p.tree)
@@ -112,11 +112,11 @@ func (p *Pattern) lookAheads(source string) (rest string, err error) {
 		if !anchored {
 			return "", errLookAround
 		}
-		_, wide, err := goPattern(rest[3:end], exactly)
+		ahead, err := goPattern(rest[3:end], exactly)
 		if err != nil {
 			return "", err
 		}
-		e, err := regexp.Compile("^(?:" + wide + ")")
+		e, err := regexp.Compile("^(?:" + ahead + ")")
 		if err != nil {
 			return "", plainPatternError(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/internal/wording"
 )
 
 // validate checks a value against a schema. Most values fit, so what is wrong is only searched for
@@ -203,10 +204,10 @@ func (r *run) text(s *schema, v string, all *faults) {
 // extent checks a number of things.
 func (r *run) extent(e extent, n int, thing, which string, all *faults) {
 	if uint64(n) < e.least {
-		all.add(r.wrong(isPlain, "has ", counted(n, thing), which, "; expected at least ", e.least))
+		all.add(r.wrong(isPlain, "has ", wording.Count(n, thing), which, "; expected at least ", e.least))
 	}
 	if e.most != nil && uint64(n) > *e.most {
-		all.add(r.wrong(isPlain, "has ", counted(n, thing), which, "; expected at most ", *e.most))
+		all.add(r.wrong(isPlain, "has ", wording.Count(n, thing), which, "; expected at most ", *e.most))
 	}
 }
 

@@ -2,7 +2,6 @@ package validate
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -156,17 +155,6 @@ func isForOtherValue(f *fault, depth int) bool {
 		return slices.ContainsFunc(f.causes, func(cause *fault) bool { return isForOtherValue(cause, depth) })
 	}
 	return f.kind == isOtherValue && len(f.place) == depth+1
-}
-
-// counted returns a number of characters, items or properties in words.
-func counted(n int, thing string) string {
-	switch {
-	case n == 1:
-		return "1 " + thing
-	case thing == "property":
-		thing = "propertie"
-	}
-	return strconv.Itoa(n) + " " + thing + "s"
 }
 
 // String returns the types as an expected value: "a string or null".
