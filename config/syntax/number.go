@@ -52,61 +52,40 @@ func jsonNumber(literal string) string {
 	if IsJSONNumber(literal) {
 		return literal
 	}
-	s := strings.ReplaceAll(literal, "_", "")
-	sign := ""
-	switch {
-	case strings.HasPrefix(s, "-"):
-		sign, s = "-", s[1:]
-	case strings.HasPrefix(s, "+"):
-		s = s[1:]
+	s, isNegative := strings.CutPrefix(strings.ReplaceAll(literal, "_", ""), "-")
+	if !isNegative {
+		s = strings.TrimPrefix(s, "+")
 	}
-	if len(s) > 2 && s[0] == '0' {
-		if base := radix(s[1]); base != 0 {
-			n, ok := new(big.Int).SetString(s[2:], base)
-			if !ok || n.Sign() < 0 {
-				return ""
-			}
-			return sign + n.String()
-		}
-	}
-	if s = sign + plainDecimal(s); IsJSONNumber(s) {
-		return s
-	}
-	return ""
-}
-
-func radix(letter byte) int {
-	switch letter {
-	case 'x', 'X':
-		return 16
-	case 'o', 'O':
-		return 8
-	case 'b', 'B':
-		return 2
-	}
-	return 0
-}
-
-// plainDecimal adds the zeros that JSON requires to a decimal literal, and removes those it
-// forbids.
-func plainDecimal(s string) string {
-	whole := pastDigits(s, 0)
-	head, rest := strings.TrimLeft(s[:whole], "0"), s[whole:]
-	if rest, ok := strings.CutPrefix(rest, "."); ok {
-		n := pastDigits(rest, 0)
-		if whole == 0 && n == 0 {
+	if len(s) > 2 && s[0] == '0' && strings.IndexByte("xXoObB", s[1]) >= 0 {
+		n, ok := new(big.Int).SetString(s, 0)
+		if !ok {
 			return ""
 		}
-		if head == "" {
-			head = "0"
-		}
-		if n == 0 {
-			return head + rest
-		}
-		return head + "." + rest
+		s = n.String()
+	} else {
+		s = plainDecimal(s)
 	}
-	if head == "" && whole > 0 {
-		head = "0"
+	if isNegative {
+		s = "-" + s
 	}
-	return head + rest
+	if !IsJSONNumber(s) {
+		return ""
+	}
+	return s
+}
+
+// plainDecimal adds the zeros that JSON requires to a decimal literal, and removes the zeros and the
+// point that it forbids.
+func plainDecimal(s string) string {
+	if pastDigits(strings.TrimPrefix(s, "."), 0) == 0 {
+		return ""
+	}
+	s = strings.TrimLeft(s, "0")
+	if pastDigits(s, 0) == 0 {
+		s = "0" + s
+	}
+	if point := pastDigits(s, 0); strings.HasPrefix(s[point:], ".") && pastDigits(s, point+1) == point+1 {
+		s = s[:point] + s[point+1:]
+	}
+	return s
 }
