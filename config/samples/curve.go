@@ -37,7 +37,7 @@ var ranks = []float64{0.5, 1, 2, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 
 // nines are additional points, each of which needs samples above it.
 var nines = []float64{99.9, 99.99, 99.999, 99.9999, 99.99999, 99.999999}
 
-// Of returns the curve of samples, which it sorts. There must be at least one sample.
+// Of returns the curve of samples, which it sorts.
 func Of(lengths []time.Duration) Curve {
 	slices.Sort(lengths)
 	return curve(int64(len(lengths)), func(i int64) time.Duration { return lengths[i] })
@@ -63,8 +63,11 @@ func ofCounted(all []counted) Curve {
 	})
 }
 
-// curve returns the curve of n samples; at returns the i-th smallest.
+// curve returns the curve of n samples, an empty one for none; at returns the i-th smallest.
 func curve(n int64, at func(i int64) time.Duration) Curve {
+	if n == 0 {
+		return Curve{}
+	}
 	c := Curve{Count: n, Min: at(0), Max: at(n - 1)}
 	if c.Min == c.Max {
 		return c

@@ -29,9 +29,6 @@ func (l *lines) recording() (Curve, error) {
 		case errors.As(err, &wrong):
 			return Curve{}, err
 		case err != nil || !whole: // this includes a compressed frame that was cut off
-			if len(all) == 0 {
-				return Curve{}, nil
-			}
 			return Of(all), nil
 		case l.line == 1 || len(text) == 0:
 			continue
@@ -68,16 +65,9 @@ func (l *lines) vegeta() (Curve, error) {
 	}
 	var t percentileTable
 	for name, value := range report.Latencies {
-		rank, err := number(strings.TrimSuffix(name, "th"))
-		switch {
-		case name == "min":
-			rank = 0
-		case name == "max":
-			rank = 100
-		case err != nil || rank > 100: // total, mean
-			continue
+		if rank, ok := rankNamed(strings.TrimSuffix(name, "th")); ok && rank <= 100 { // not total and mean
+			t.rows = append(t.rows, percentileRow{rank: rank, length: time.Duration(min(value, math.MaxInt64/2))})
 		}
-		t.rows = append(t.rows, percentileRow{rank: rank, length: time.Duration(min(value, math.MaxInt64/2))})
 	}
 	slices.SortFunc(t.rows, func(a, b percentileRow) int { return int(1000 * (a.rank - b.rank)) })
 	t.count = report.Requests
@@ -90,27 +80,24 @@ func (l *lines) hdr(o Options) (Curve, error) {
 		o.Unit = time.Nanosecond
 	}
 	counts := map[int64]int64{}
-	for {
-		text, _, err := l.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return Curve{}, err
-		}
-		line := strings.TrimSpace(string(text))
+	err := l.each(func(line string) string {
+		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' || line[0] == '"' {
-			continue
+			return ""
 		}
 		h, err := hdrhistogram.Decode([]byte(line[strings.LastIndexByte(line, ',')+1:]))
 		if err != nil {
-			return Curve{}, l.problem("is not a histogram: %v", err)
+			return "is not a histogram: " + err.Error()
 		}
 		for _, bar := range h.Distribution() {
 			if bar.Count > 0 {
 				counts[min(bar.To, h.Max())] += bar.Count
 			}
 		}
+		return ""
+	})
+	if err != nil {
+		return Curve{}, err
 	}
 	all := make([]counted, 0, len(counts))
 	for value, n := range counts {
@@ -118,9 +105,6 @@ func (l *lines) hdr(o Options) (Curve, error) {
 			return Curve{}, &Problem{What: fmt.Sprintf("has the value %d, which is longer than 24h with a unit of %v", value, o.Unit)}
 		}
 		all = append(all, counted{time.Duration(value) * o.Unit, n})
-	}
-	if len(all) == 0 {
-		return Curve{}, nil
 	}
 	return ofCounted(all), nil
 }
@@ -166,9 +150,6 @@ func (l *lines) table(name string, o Options) (Curve, error) {
 		line, at := r.FieldPos(column)
 		return Curve{}, &Problem{line, at, wrong}
 	}
-	if len(all) == 0 {
-		return Curve{}, nil
-	}
 	return Of(all), nil
 }
 
@@ -203,16 +184,7 @@ func (l *lines) spectrum(o Options) (Curve, error) {
 	if o.Unit != 0 {
 		unit = o.Unit
 	}
-	for {
-		text, _, err := l.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return Curve{}, err
-		}
-		line := strings.TrimRight(string(text), "\r ")
-		wrong := ""
+	err := l.each(func(line string) string {
 		switch {
 		case spectrumHead.MatchString(line):
 			inTable = true
@@ -220,17 +192,18 @@ func (l *lines) spectrum(o Options) (Curve, error) {
 				unit = u
 			}
 		case inTable && spectrumRow.MatchString(line):
-			wrong = full.spectrumRow(spectrumRow.FindStringSubmatch(line), l.line, unit)
+			return full.spectrumRow(spectrumRow.FindStringSubmatch(line), l.line, unit)
 		case summaryRow.MatchString(line):
 			m := summaryRow.FindStringSubmatch(line)
 			rank, _ := number(m[1])
-			wrong = summary.add(rank, m[2], l.line, 0)
+			return summary.add(rank, m[2], l.line, 0)
 		case vegetaRow.MatchString(line):
-			wrong = summary.vegeta(vegetaRow.FindStringSubmatch(line), l.line)
+			return summary.vegeta(vegetaRow.FindStringSubmatch(line), l.line)
 		}
-		if wrong != "" {
-			return Curve{}, l.problem("%s", wrong)
-		}
+		return ""
+	})
+	if err != nil {
+		return Curve{}, err
 	}
 	if len(full.rows) > 0 {
 		return full.curve()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 )
 
@@ -54,6 +55,22 @@ func (l *lines) next() (text []byte, whole bool, err error) {
 			return l.buf, false, nil
 		default:
 			return nil, false, err
+		}
+	}
+}
+
+// each calls f for each line, without blanks and \r at its end, until f says what is wrong.
+func (l *lines) each(f func(line string) (wrong string)) error {
+	for {
+		text, _, err := l.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if wrong := f(strings.TrimRight(string(text), "\r ")); wrong != "" {
+			return l.problem("%s", wrong)
 		}
 	}
 }

@@ -49,20 +49,25 @@ func (t *percentileTable) vegeta(cells []string, line int) string {
 		return fmt.Sprintf("declares %d latencies and has %d", len(names), len(values))
 	}
 	for i, name := range names {
-		rank, err := number(strings.TrimSpace(name))
-		switch name = strings.TrimSpace(name); {
-		case name == "min":
-			rank = 0
-		case name == "max":
-			rank = 100
-		case err != nil:
-			continue
-		}
-		if wrong := t.add(rank, values[i], line, 0); wrong != "" {
-			return wrong
+		if rank, ok := rankNamed(strings.TrimSpace(name)); ok { // not mean
+			if wrong := t.add(rank, values[i], line, 0); wrong != "" {
+				return wrong
+			}
 		}
 	}
 	return ""
+}
+
+// rankNamed returns the rank of a percentile by its name: min, 99.9 or max.
+func rankNamed(name string) (rank float64, ok bool) {
+	switch name {
+	case "min":
+		return 0, true
+	case "max":
+		return 100, true
+	}
+	rank, err := number(name)
+	return rank, err == nil
 }
 
 // curve returns the points of a table: all of them if they are few, otherwise the lengths at the
