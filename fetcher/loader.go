@@ -41,6 +41,7 @@
 package fetcher
 
 import (
+	"cmp"
 	"context"
 	"hash/maphash"
 	"io"
@@ -110,11 +111,11 @@ func NewLoader(opts Options) *Loader {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	c := newCache(orDefault(opts.MaxCache, 256<<20))
+	c := newCache(cmp.Or(opts.MaxCache, 256<<20))
 	l := &Loader{
 		now:       opts.Now,
-		maxRemote: orDefault(opts.MaxRemote, 64<<20),
-		maxFile:   orDefault(opts.MaxFile, 256<<20),
+		maxRemote: cmp.Or(opts.MaxRemote, 64<<20),
+		maxFile:   cmp.Or(opts.MaxFile, 256<<20),
 		cache:     c,
 		files:     newShelf(c),
 		books:     newShelf(c),
@@ -127,13 +128,6 @@ func NewLoader(opts Options) *Loader {
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
-}
-
-func orDefault(n, def int64) int64 {
-	if n > 0 {
-		return n
-	}
-	return def
 }
 
 // Close cancels running fetches, closes idle connections, and stops reading changed files. It waits

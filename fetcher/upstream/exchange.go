@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
@@ -112,14 +111,10 @@ func (x *Exchange) cause(err error) error {
 	return err
 }
 
+// isTimeout reports whether connecting, reading or writing took too long.
 func isTimeout(err error) bool {
-	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, ErrTimeout) || isContextTimeout(err)
-}
-
-// isContextTimeout reports whether dialing took too long.
-func isContextTimeout(err error) bool {
 	var timeout interface{ Timeout() bool }
-	return errors.As(err, &timeout) && timeout.Timeout()
+	return errors.Is(err, ErrTimeout) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
 // Close ends the exchange. The connection is kept if its answer was read completely. Close may be

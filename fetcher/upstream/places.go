@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"container/list"
 	"sync"
 	"time"
 )
@@ -15,16 +16,16 @@ type Waiter interface {
 // places limits how many requests an upstream has at once. Further requests wait, in order of
 // arrival.
 type places struct {
-	mu          sync.Mutex // guards the fields below
-	free        int        // 0 while a request waits
-	first, last *turn
+	mu    sync.Mutex // guards the fields below
+	free  int        // 0 while a request waits
+	queue list.List  // of *turn
 }
 
 // turn is a request that waits.
 type turn struct {
-	waiter      Waiter // nil once the request no longer waits
-	served      bool   // it has a place
-	ahead, next *turn
+	waiter Waiter
+	served bool          // it has a place
+	at     *list.Element // nil once the request no longer waits
 }
 
 // blocking is the waiter of a request that has no Waiter.
@@ -47,12 +48,6 @@ func (b blocking) Wake() {
 // enter takes a place, waiting for one until a time if necessary, and reports whether it waited. If
 // it returns no error, leave must be called.
 func (p *places) enter(w Waiter, until time.Time) (waited bool, err error) {
-	if p.take() {
-		return false, nil
-	}
-	if w == nil {
-		w = make(blocking, 1)
-	}
 	t := p.arrive(w)
 	if t == nil {
 		return false, nil
@@ -60,22 +55,11 @@ func (p *places) enter(w Waiter, until time.Time) (waited bool, err error) {
 	timer := time.AfterFunc(time.Until(until), func() { p.wake(t) })
 	defer timer.Stop()
 	for {
-		left := w.Wait()
+		left := t.waiter.Wait()
 		if over, err := p.look(t, left, until); over {
 			return true, err
 		}
 	}
-}
-
-// take takes a place if one is free, and reports whether it did.
-func (p *places) take() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.free == 0 {
-		return false
-	}
-	p.free--
-	return true
 }
 
 // arrive takes a place and returns nil, or else returns a turn at the end of the queue.
@@ -86,13 +70,11 @@ func (p *places) arrive(w Waiter) *turn {
 		p.free--
 		return nil
 	}
-	t := &turn{waiter: w, ahead: p.last}
-	if p.last == nil {
-		p.first = t
-	} else {
-		p.last.next = t
+	if w == nil {
+		w = make(blocking, 1)
 	}
-	p.last = t
+	t := &turn{waiter: w}
+	t.at = p.queue.PushBack(t)
 	return t
 }
 
@@ -125,11 +107,12 @@ func (p *places) leave() {
 }
 
 func (p *places) pass() {
-	next := p.first
-	if next == nil {
+	first := p.queue.Front()
+	if first == nil {
 		p.free++
 		return
 	}
+	next := first.Value.(*turn)
 	next.served = true
 	next.waiter.Wake()
 	p.remove(next)
@@ -140,21 +123,12 @@ func (p *places) pass() {
 func (p *places) wake(t *turn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if t.waiter != nil {
+	if t.at != nil {
 		t.waiter.Wake()
 	}
 }
 
 func (p *places) remove(t *turn) {
-	t.waiter = nil
-	if t.ahead == nil {
-		p.first = t.next
-	} else {
-		t.ahead.next = t.next
-	}
-	if t.next == nil {
-		p.last = t.ahead
-	} else {
-		t.next.ahead = t.ahead
-	}
+	p.queue.Remove(t.at)
+	t.at = nil
 }

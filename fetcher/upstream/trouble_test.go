@@ -76,7 +76,7 @@ func TestDo_ClientLeaves(t *testing.T) {
 	if got := <-arrived; got != "gone /a" { // the upstream notices that the client has left
 		t.Error(got)
 	}
-	if u.UnderWay.Load() != 0 || !u.places.take() {
+	if u.UnderWay.Load() != 0 || u.places.arrive(nil) != nil {
 		t.Error("the connection slot is still in use")
 	}
 }
@@ -98,10 +98,7 @@ func TestDo_PlacesInOrder(t *testing.T) {
 	queued := func(n int) {
 		for {
 			u.places.mu.Lock()
-			got := 0
-			for at := u.places.first; at != nil; at = at.next {
-				got++
-			}
+			got := u.places.queue.Len()
 			u.places.mu.Unlock()
 			if got == n {
 				return
@@ -133,7 +130,7 @@ func TestDo_PlacesInOrder(t *testing.T) {
 	r := request("GET /late", "", "")
 	defer matcher.Release(r)
 	short := *made(t, url, ", connections: 1, timeout: 50ms")
-	if !short.places.take() {
+	if short.places.arrive(nil) != nil {
 		t.Fatal("there is no free connection slot")
 	}
 	x := NewExchange()
