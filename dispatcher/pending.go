@@ -10,17 +10,14 @@ import (
 
 // Pending describes a delivery that was accepted and has not finished.
 type Pending struct {
-	// ID identifies the delivery until it finishes, is tried again or is fired: "17-60000000000".
-	ID       string
-	Webhook  string // name of the webhook
-	Method   string
-	URL      string
-	Due      time.Time
-	Attempt  int  // number of the last attempt; 0 before the first
-	InFlight bool // it is being sent
-	// LastError is why the last attempt failed, truncated to 200 bytes; "" before the first
-	// failure.
-	LastError string
+	ID        string    `json:"id" doc:"ID of the delivery while it is pending; it changes after each attempt"` // such as "17-60000000000"
+	Webhook   string    `json:"webhook" doc:"the endpoint that declares the webhook, with the webhook's number there"`
+	Method    string    `json:"method" doc:"method of the request that is sent"`
+	URL       string    `json:"url" doc:"URL of the request, without a password"` // with it here
+	Due       time.Time `json:"due" doc:"when the next attempt is due"`
+	Attempt   int       `json:"attempt" doc:"number of the last attempt; 0 before the first"`
+	InFlight  bool      `json:"in_flight" doc:"whether it is being sent"`
+	LastError string    `json:"last_error,omitempty" doc:"why the last attempt failed"` // the first 200 bytes
 }
 
 // Errors returned by Fire and Cancel.

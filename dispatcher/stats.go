@@ -8,26 +8,26 @@ import (
 
 // Stats counts the deliveries of a queue.
 type Stats struct {
-	Pending  int64 // accepted and not finished, including Due and InFlight
-	Due      int64 // waiting for a worker, for the first attempt or another
-	InFlight int64 // being sent
+	Pending  int64 `json:"pending" doc:"webhooks that are waiting or being sent"` // including Due and InFlight
+	Due      int64 `json:"due" doc:"pending webhooks that are due and wait for a worker"`
+	InFlight int64 `json:"in_flight" doc:"pending webhooks that are being sent"`
 
-	Delivered int64 // delivered with a response status below 400
-	Retried   int64 // failed attempts that were to be followed by another
-	Dead      int64 // failed permanently
-	Cancelled int64 // removed by Cancel
-	Refused   int64 // not accepted: too many were pending, the queue was closed, or the store refused them
-	Abandoned int64 // left only in memory when the queue was closed
-	Kept      int64 // left in the store when the queue was closed, or because another process sends them
-	Lost      int64 // minimum number of records that could not be read from the store
-	Restored  int64 // taken over from an earlier run or another process, through the store
-	Unstored  int64 // accepted although the store refused them, because of Options.Fallback
+	Delivered int64 `json:"delivered" doc:"webhooks that were delivered"` // with a response status below 400
+	Retried   int64 `json:"retried" doc:"attempts after the first"`
+	Dead      int64 `json:"dead" doc:"webhooks that were given up after their last attempt"`
+	Cancelled int64 `json:"cancelled" doc:"webhooks that were cancelled"`
+	Refused   int64 `json:"refused" doc:"webhooks that were not accepted because too many were pending"` // or the queue was closed, or the store refused them
+	Abandoned int64 `json:"-"`                                                                           // left only in memory when the queue was closed
+	Kept      int64 `json:"-"`                                                                           // left in the store when the queue was closed, or because another process sends them
+	Lost      int64 `json:"lost,omitempty" doc:"minimum number of records of the webhook store that could not be read"`
+	Restored  int64 `json:"restored,omitempty" doc:"webhooks that were read from the store, left there by this server before a restart or by another one"`
+	Unstored  int64 `json:"unstored,omitempty" doc:"webhooks that were accepted although the store refused them"`
 
 	// Lag is how late first attempts were sent: the time from when they were due until there was a
 	// connection to write the request to. If the target could not be reached, the time until the
 	// attempt began counts.
-	Lag histogram.Snapshot
+	Lag histogram.Snapshot `json:"-"`
 	// Oldest is the longest time that a delivery or retry that is due has been waiting for a
 	// worker; 0 if none is waiting.
-	Oldest time.Duration
+	Oldest time.Duration `json:"-"`
 }

@@ -13,15 +13,8 @@ import (
 
 // shownDelivery is a pending webhook.
 type shownDelivery struct {
-	ID        string    `json:"id" doc:"ID of the delivery while it is pending; it changes after each attempt"`
-	Webhook   string    `json:"webhook" doc:"the endpoint that declares the webhook, with the webhook's number there"`
-	Method    string    `json:"method" doc:"method of the request that is sent"`
-	URL       string    `json:"url" doc:"URL of the request, without a password"`
-	Due       time.Time `json:"due" doc:"when the next attempt is due"`
-	DueIn     float64   `json:"due_in_ms" doc:"time until the next attempt; below 0 if it is late"`
-	Attempt   int       `json:"attempt" doc:"number of the last attempt; 0 before the first"`
-	InFlight  bool      `json:"in_flight" doc:"whether it is being sent"`
-	LastError string    `json:"last_error,omitempty" doc:"why the last attempt failed"`
+	dispatcher.Pending
+	DueIn float64 `json:"due_in_ms" doc:"time until the next attempt; below 0 if it is late"`
 }
 
 // The default and the maximum number of pending webhooks to show.
@@ -33,36 +26,23 @@ const (
 // shownDeliveries contains the pending webhooks, the earliest first, and the outcomes of all
 // webhooks.
 type shownDeliveries struct {
-	Pending   int             `json:"pending" doc:"webhooks that are waiting or being sent"`
-	Due       int64           `json:"due" doc:"pending webhooks that are due and wait for a worker"`
-	InFlight  int64           `json:"in_flight" doc:"pending webhooks that are being sent"`
-	Delivered int64           `json:"delivered" doc:"webhooks that were delivered"`
-	Retried   int64           `json:"retried" doc:"attempts after the first"`
-	Dead      int64           `json:"dead" doc:"webhooks that were given up after their last attempt"`
-	Cancelled int64           `json:"cancelled" doc:"webhooks that were cancelled"`
-	Refused   int64           `json:"refused" doc:"webhooks that were not accepted because too many were pending"`
-	Lost      int64           `json:"lost,omitempty" doc:"minimum number of records of the webhook store that could not be read"`
-	Restored  int64           `json:"restored,omitempty" doc:"webhooks that were read from the store, left there by this server before a restart or by another one"`
-	Unstored  int64           `json:"unstored,omitempty" doc:"webhooks that were accepted although the store refused them"`
-	Lag       verdict.Spread  `json:"lag" doc:"how late first attempts were"`
-	Webhooks  []shownDelivery `json:"webhooks,omitempty" doc:"the pending webhooks, the next one first; only in /__admin/webhooks"`
+	dispatcher.Stats
+	Lag      verdict.Spread  `json:"lag" doc:"how late first attempts were"`
+	Webhooks []shownDelivery `json:"webhooks,omitempty" doc:"the pending webhooks, the next one first; only in /__admin/webhooks"`
 }
 
 func (a *Admin) deliveries(most int) shownDeliveries {
-	stats := a.server.Webhooks()
-	s := shownDeliveries{
-		Pending: int(stats.Pending), Due: stats.Due, InFlight: stats.InFlight, Delivered: stats.Delivered, Retried: stats.Retried,
-		Dead: stats.Dead, Cancelled: stats.Cancelled, Refused: stats.Refused, Lost: stats.Lost, Restored: stats.Restored, Unstored: stats.Unstored,
-		Lag: verdict.SpreadOf(stats.Lag),
-	}
+	s := shownDeliveries{Stats: a.server.Webhooks()}
+	s.Lag = verdict.SpreadOf(s.Stats.Lag)
 	if most == 0 {
 		return s
 	}
-	var list []dispatcher.Pending
-	list, s.Pending = a.server.PendingWebhooks(most)
+	list, pending := a.server.PendingWebhooks(most)
+	s.Pending = int64(pending)
 	now := time.Now()
 	for _, p := range list {
-		s.Webhooks = append(s.Webhooks, shownDelivery{p.ID, p.Webhook, p.Method, address.WithoutUser(p.URL), p.Due.UTC(), verdict.Milliseconds(p.Due.Sub(now)), p.Attempt, p.InFlight, p.LastError})
+		p.URL, p.Due = address.WithoutUser(p.URL), p.Due.UTC()
+		s.Webhooks = append(s.Webhooks, shownDelivery{p, verdict.Milliseconds(p.Due.Sub(now))})
 	}
 	return s
 }
