@@ -215,10 +215,6 @@ mockserver/listener/program/importing -> mockserver/config/imports/draft
 mockserver/listener/program/importing -> mockserver/config/settings
 mockserver/listener/program/importing -> mockserver/listener
 mockserver/listener/program/importing -> mockserver/listener/program/logging
-mockserver/listener/program/importing/importtest -> mockserver/config
-mockserver/listener/program/importing/importtest -> mockserver/config/imports/draft
-mockserver/listener/program/importing/importtest -> mockserver/listener
-mockserver/listener/program/importing/importtest -> mockserver/listener/listenertest
 mockserver/listener/program/programtest -> mockserver/config/settings
 mockserver/listener/program/programtest -> mockserver/listener/program
 mockserver/listener/protocol/certs -> mockserver/config/watch

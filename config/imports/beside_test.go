@@ -22,7 +22,6 @@ import (
 	"mockserver/config/imports/wiremock"
 	"mockserver/internal/harness"
 	"mockserver/listener/program/importing"
-	"mockserver/listener/program/importing/importtest"
 )
 
 // beside is a source and requests that the original program and the import answer alike. A request
@@ -32,12 +31,12 @@ type beside struct {
 	asks   []string
 }
 
-func (b beside) cases() []importtest.Case {
-	var all []importtest.Case
+func (b beside) cases() []Case {
+	var all []Case
 	for _, ask := range b.asks {
 		method, rest, _ := strings.Cut(ask, " ")
 		target, rest, _ := strings.Cut(rest, " ")
-		c := importtest.Case{Method: method, Target: target, Header: map[string]string{}}
+		c := Case{Method: method, Target: target, Header: map[string]string{}}
 		for rest != "" && !strings.ContainsAny(rest[:1], "{[=") {
 			var field string
 			field, rest, _ = strings.Cut(rest, " ")
@@ -57,8 +56,8 @@ func (b beside) cases() []importtest.Case {
 func alike(t *testing.T, b beside, original, ours string) {
 	kind := func(h http.Header) string { k, _, _ := strings.Cut(h.Get("Content-Type"), ";"); return k }
 	for _, c := range b.cases() {
-		status, header, body := importtest.Send(t, original, c)
-		status2, header2, body2 := importtest.Send(t, ours, c)
+		status, header, body := Send(t, original, c)
+		status2, header2, body2 := Send(t, ours, c)
 		if status2 == 405 { // other programs answer 404 to other methods
 			status2 = 404
 		}
@@ -179,7 +178,7 @@ func TestBesideWireMock(t *testing.T) {
 				}
 				resp.Body.Close()
 			}
-			made := importtest.Read(t, wiremock.Read, "m.json", `{"mappings": [`+b.source+`]}`, draft.Options{})
+			made := importRead(t, wiremock.Read, "m.json", `{"mappings": [`+b.source+`]}`, draft.Options{})
 			if made.Count(draft.Exact) != len(all.Mappings) {
 				t.Errorf("%v", made.Items)
 			}
@@ -212,7 +211,7 @@ func TestBesideMockoon(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			url := "http://127.0.0.1:" + free[i]
 			harness.Until(t, "it answers", func() bool { c, err := net.Dial("tcp", "127.0.0.1:"+free[i]); return err == nil && c.Close() == nil })
-			made := importtest.Read(t, mockoon.Read, "e.json", environment(free[i], b.source, origin), draft.Options{})
+			made := importRead(t, mockoon.Read, "e.json", environment(free[i], b.source, origin), draft.Options{})
 			if made.Count(draft.Exact) != len(made.Items) {
 				t.Errorf("%v", made.Items)
 			}
@@ -267,7 +266,7 @@ func TestBesideJSONServer(t *testing.T) {
 			file := harness.WriteFile(t, dir, "db.json", b.source)
 			start(t, exec.Command(path, "--host", "127.0.0.1", "--port", port, "--quiet", file), "http://127.0.0.1:"+port)
 			against(t, b.source, "http://127.0.0.1:"+port)
-			alike(t, b, "http://127.0.0.1:"+port, importtest.Read(t, jsonserver.Read, "db.json", b.source, draft.Options{}).Serve(t))
+			alike(t, b, "http://127.0.0.1:"+port, importRead(t, jsonserver.Read, "db.json", b.source, draft.Options{}).Serve(t))
 		})
 	}
 }
@@ -278,7 +277,7 @@ func TestBesideNewman(t *testing.T) {
 	path := program(t, "newman", "newman")
 	for i, b := range postmans {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			made := importtest.Read(t, postman.Read, "c.json", b.source, draft.Options{})
+			made := importRead(t, postman.Read, "c.json", b.source, draft.Options{})
 			dir := t.TempDir()
 			file, out := harness.WriteFile(t, dir, "c.json", b.source), filepath.Join(dir, "out.json")
 			cmd := exec.Command(path, "run", file, "--env-var", "base="+made.Serve(t), "--reporters", "json", "--reporter-json-export", out)

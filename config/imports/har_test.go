@@ -14,7 +14,6 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/listener"
 	"mockserver/listener/listenertest"
-	"mockserver/listener/program/importing/importtest"
 )
 
 // har returns a HAR of entries.
@@ -99,12 +98,12 @@ func TestRequestsOfAHARAreToldApart(t *testing.T) {
 			}
 			url := listenertest.Start(t, spec, listener.Options{NoLatency: true}).URL()
 			for _, a := range d.Asks {
-				one := importtest.Case{Method: a.Method, Target: a.Target, Body: string(a.Body), Header: map[string]string{}, Status: a.Want[0].Status, Want: string(a.Want[0].Body)}
+				one := Case{Method: a.Method, Target: a.Target, Body: string(a.Body), Header: map[string]string{}, Status: a.Want[0].Status, Want: string(a.Want[0].Body)}
 				for _, f := range a.Header {
 					one.Header[f.Name] = f.Value
 				}
 				if len(a.Want) == 1 {
-					importtest.Ask(t, url, []importtest.Case{one})
+					Ask(t, url, []Case{one})
 				}
 			}
 			for pair := range slices.Chunk(c.again, 2) {
@@ -114,7 +113,7 @@ func TestRequestsOfAHARAreToldApart(t *testing.T) {
 				if strings.HasPrefix(body, "{") {
 					kind = "application/json"
 				}
-				importtest.Ask(t, url, []importtest.Case{{Method: method, Target: target, Body: body, Header: map[string]string{"Content-Type": kind}, Status: 200, Want: pair[1]}})
+				Ask(t, url, []Case{{Method: method, Target: target, Body: body, Header: map[string]string{"Content-Type": kind}, Status: 200, Want: pair[1]}})
 			}
 		})
 	}
@@ -141,7 +140,7 @@ func TestHeadersOfAHARHaveTheirLines(t *testing.T) {
 	has := func(cookies string) map[string]string {
 		return map[string]string{"Set-Cookie": cookies, "X-A": "1, 2", "Link": "<a>, <b>"}
 	}
-	importtest.Ask(t, listenertest.Start(t, spec, listener.Options{NoLatency: true}).URL(), []importtest.Case{
+	Ask(t, listenertest.Start(t, spec, listener.Options{NoLatency: true}).URL(), []Case{
 		{Method: "GET", Target: "/a/1", Status: 200, Want: "/a/1", Has: has("a=1; Expires=Wed, 21 Oct 2026 07:28:00 GMT, b=2")},
 		{Method: "GET", Target: "/a/2", Status: 200, Want: "/a/2", Has: has("a=3, b=4")},
 		{Method: "GET", Target: "/a/3", Status: 200, Want: "/a/3", Has: has("a=5, b=6")},

@@ -10,7 +10,6 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/jsonserver"
 	"mockserver/config/syntax"
-	"mockserver/listener/program/importing/importtest"
 )
 
 const blog = `{
@@ -23,10 +22,10 @@ const blog = `{
 }`
 
 func TestCollectionsAreServed(t *testing.T) {
-	m := importtest.Read(t, jsonserver.Read, "db.json", blog, draft.Options{})
+	m := importRead(t, jsonserver.Read, "db.json", blog, draft.Options{})
 	json := map[string]string{"Content-Type": "application/json"}
 	first, third := `{"id":1,"title":"one","author":{"name":"ann"}}`, `{"id":3,"title":"{{x}}","views":7}`
-	importtest.Ask(t, m.Serve(t), []importtest.Case{
+	Ask(t, m.Serve(t), []Case{
 		{Method: "GET", Target: "/posts", Status: 200, Want: "[" + first + "," + third + "]", Has: json},
 		{Method: "GET", Target: "/posts/3", Status: 200, Want: third},
 		{Method: "GET", Target: "/posts/2", Status: 404, Want: "…"},
@@ -65,8 +64,8 @@ func TestCollectionsAreServed(t *testing.T) {
 // Rows that a set cannot contain are served unchanged.
 func TestListsWithoutKeysAreFixed(t *testing.T) {
 	for _, list := range []string{`[1]`, `[{"id":1},{"id":"1"}]`, `[{"id":null}]`, `[{"name":"x"}]`, `[{"id":{}}]`, `[[]]`} {
-		m := importtest.Read(t, jsonserver.Read, "db.json", `{"x": `+list+`}`, draft.Options{})
-		importtest.Ask(t, m.Serve(t), []importtest.Case{{Method: "GET", Target: "/x", Status: 200, Want: list}, {Method: "POST", Target: "/x", Status: 405, Want: "…"}})
+		m := importRead(t, jsonserver.Read, "db.json", `{"x": `+list+`}`, draft.Options{})
+		Ask(t, m.Serve(t), []Case{{Method: "GET", Target: "/x", Status: 200, Want: list}, {Method: "POST", Target: "/x", Status: 405, Want: "…"}})
 	}
 }
 
@@ -75,11 +74,11 @@ func TestManyRowsAreAFile(t *testing.T) {
 	for i := range rows {
 		rows[i] = fmt.Sprintf(`{"id":%d,"name":"%s"}`, i+1, strings.Repeat("x", 20))
 	}
-	m := importtest.Read(t, jsonserver.Read, "db.json", `{"x": [`+strings.Join(rows, ",")+`]}`, draft.Options{})
+	m := importRead(t, jsonserver.Read, "db.json", `{"x": [`+strings.Join(rows, ",")+`]}`, draft.Options{})
 	if len(m.Files) != 1 || m.Files[0].Name != "data/x.json" {
 		t.Errorf("files: %v", m.Files)
 	}
-	importtest.Ask(t, m.Serve(t), []importtest.Case{{Method: "GET", Target: "/x/1000", Status: 200, Want: rows[999]}, {Method: "GET", Target: "/x", Status: 200, Want: "[" + strings.Join(rows, ",") + "]"}})
+	Ask(t, m.Serve(t), []Case{{Method: "GET", Target: "/x/1000", Status: 200, Want: rows[999]}, {Method: "GET", Target: "/x", Status: 200, Want: "[" + strings.Join(rows, ",") + "]"}})
 }
 
 func TestErrorsHavePlaces(t *testing.T) {
@@ -93,7 +92,7 @@ func TestErrorsHavePlaces(t *testing.T) {
 			t.Errorf("%s: %v, want %s", c.text, err, c.want)
 		}
 	}
-	m := importtest.Read(t, jsonserver.Read, "db.json", "{\n \"a/b\": [],\n \"n\": 5}", draft.Options{})
+	m := importRead(t, jsonserver.Read, "db.json", "{\n \"a/b\": [],\n \"n\": 5}", draft.Options{})
 	if got := fmt.Sprint(m.Items[0].Pos, " ", m.Items[1].Pos, m.Counts()); got != "db.json:2:3 db.json:3:3 [0 0 2]" {
 		t.Error(got)
 	}
@@ -112,6 +111,6 @@ func FuzzRead(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		_, _ = importtest.Try(t, jsonserver.Read, draft.NewSource("db.json", []byte(text)), draft.Options{})
+		_, _ = importTry(t, jsonserver.Read, draft.NewSource("db.json", []byte(text)), draft.Options{})
 	})
 }

@@ -1,4 +1,4 @@
-package wiremock_test
+package imports_test
 
 import (
 	"encoding/json"
@@ -14,16 +14,15 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/wiremock"
 	"mockserver/config/syntax"
-	"mockserver/listener/program/importing/importtest"
 )
 
-func read(t testing.TB, text string) *importtest.Made {
+func readMapping(t testing.TB, text string) *Made {
 	t.Helper()
-	return importtest.Read(t, wiremock.Read, "m.json", text, draft.Options{})
+	return importRead(t, wiremock.Read, "m.json", text, draft.Options{})
 }
 
-func TestMatchers(t *testing.T) {
-	m := read(t, `{"mappings": [
+func TestWireMock_Matchers(t *testing.T) {
+	m := readMapping(t, `{"mappings": [
 {"request": {"method": "ANY", "urlPattern": "/.*"}, "response": {"status": 418}, "priority": 10},
 {"request": {"method": "GET", "url": "/exact?a=1"}, "response": {"body": "exact"}},
 {"request": {"method": "GET", "urlPath": "/q", "queryParameters": {"n": {"equalTo": "1"}, "x": {"absent": true}}}, "response": {"body": "q"}},
@@ -40,7 +39,7 @@ func TestMatchers(t *testing.T) {
 {"request": {"method": "GET", "urlPath": "/xml", "headers": {"X": {"equalToXml": "<a/>"}}}, "response": {"body": "lost"}}
 ]}`)
 	const all = 418
-	importtest.Ask(t, m.Serve(t), []importtest.Case{
+	Ask(t, m.Serve(t), []Case{
 		{Method: "GET", Target: "/exact?a=1", Status: 200, Want: "exact"},
 		{Method: "GET", Target: "/exact?a=1&b", Status: all},
 		{Method: "GET", Target: "/exact", Status: all},
@@ -80,14 +79,14 @@ func TestMatchers(t *testing.T) {
 
 // Among mappings of the same priority the last one is tried first; a lower number is tried before a
 // higher one.
-func TestPriorities(t *testing.T) {
-	m := read(t, `{"mappings": [
+func TestWireMock_Priorities(t *testing.T) {
+	m := readMapping(t, `{"mappings": [
 {"request": {"method": "GET", "urlPath": "/a"}, "response": {"body": "first"}},
 {"request": {"method": "GET", "urlPath": "/a"}, "response": {"body": "second"}},
 {"request": {"method": "GET", "urlPathPattern": "/b/[a-z]+"}, "response": {"body": "general"}, "priority": 1},
 {"request": {"method": "GET", "urlPath": "/b/me"}, "response": {"body": "never"}, "priority": 2},
 {"request": {"method": "GET", "urlPath": "/b/7"}, "response": {"body": "seven"}, "priority": 2}]}`)
-	importtest.Ask(t, m.Serve(t), []importtest.Case{
+	Ask(t, m.Serve(t), []Case{
 		{Method: "GET", Target: "/a", Status: 200, Want: "second"},
 		{Method: "GET", Target: "/b/me", Status: 200, Want: "general"},
 		{Method: "GET", Target: "/b/7", Status: 200, Want: "seven"},
@@ -95,8 +94,8 @@ func TestPriorities(t *testing.T) {
 }
 
 // The answers are those of WireMock 3.13.
-func TestMatchersMeanTheSame(t *testing.T) {
-	m := read(t, `{"mappings": [
+func TestWireMock_MatchersMeanTheSame(t *testing.T) {
+	m := readMapping(t, `{"mappings": [
 {"request": {"urlPathPattern": ".*/last"}, "response": {"body": "last"}, "priority": 1},
 {"request": {"urlPath": "/any", "bodyPatterns": [{"matches": ".*"}]}, "response": {"body": "any"}},
 {"request": {"urlPath": "/none", "bodyPatterns": [{"doesNotMatch": ".*"}]}, "response": {"body": "none"}},
@@ -109,7 +108,7 @@ func TestMatchersMeanTheSame(t *testing.T) {
 {"request": {"urlPath": "/both"}, "response": {"jsonBody": {"b": 1}, "body": "body"}},
 {"request": {"urlPath": "/default"}, "response": {"body": "<{{jsonPath request.body '$.v' default='d'}}>", "transformers": ["response-template"]}}]}`)
 	json := map[string]string{"Content-Type": "application/json"}
-	importtest.Ask(t, m.Serve(t), []importtest.Case{
+	Ask(t, m.Serve(t), []Case{
 		{Method: "POST", Target: "/any", Status: 404, Want: "…"},
 		{Method: "POST", Target: "/any", Body: "x", Status: 200, Want: "any"},
 		{Method: "POST", Target: "/none", Status: 200, Want: "none"},
@@ -133,12 +132,12 @@ func TestMatchersMeanTheSame(t *testing.T) {
 	}
 }
 
-func TestScenarios(t *testing.T) {
-	m := read(t, `{"mappings": [
+func TestWireMock_Scenarios(t *testing.T) {
+	m := readMapping(t, `{"mappings": [
 {"scenarioName": "To do", "requiredScenarioState": "Started", "newScenarioState": "Added it", "request": {"method": "POST", "url": "/todo"}, "response": {"status": 201}},
 {"scenarioName": "To do", "requiredScenarioState": "Started", "request": {"method": "GET", "url": "/todo"}, "response": {"body": "none"}},
 {"scenarioName": "To do", "requiredScenarioState": "Added it", "request": {"method": "GET", "url": "/todo"}, "response": {"body": "one"}}]}`)
-	importtest.Ask(t, m.Serve(t), []importtest.Case{
+	Ask(t, m.Serve(t), []Case{
 		{Method: "GET", Target: "/todo", Status: 200, Want: "none"},
 		{Method: "POST", Target: "/todo", Status: 201},
 		{Method: "GET", Target: "/todo", Status: 200, Want: "one"},
@@ -146,21 +145,21 @@ func TestScenarios(t *testing.T) {
 	})
 }
 
-func TestTemplates(t *testing.T) {
+func TestWireMock_Templates(t *testing.T) {
 	body := "{{request.query.a}} {{request.path.[1]}} {{request.pathSegments.[0]}} {{request.headers.X-A}} {{upper request.query.a}} {{jsonPath request.body '$.n[0]'}} " +
 		"{{#if request.query.b}}b{{else}}no b{{/if}} {{#each (jsonPath request.body '$.l')}}<{{this}}{{#unless @last}},{{/unless}}>{{/each}} {{parameters.p}} {{unknown request.body}}"
-	m := read(t, `{"request": {"method": "POST", "urlPathPattern": "/t/[^/]+"}, "response": {"transformers": ["response-template"], "transformerParameters": {"p": "{%"}, "headers": {"X-B": "{{request.method}}"}, "body": "`+body+`"}}`)
-	importtest.Ask(t, m.Serve(t), []importtest.Case{{Method: "POST", Target: "/t/x?a=7", Body: `{"n":[5],"l":["p","q"]}`, Header: map[string]string{"X-A": "A"}, Status: 200,
+	m := readMapping(t, `{"request": {"method": "POST", "urlPathPattern": "/t/[^/]+"}, "response": {"transformers": ["response-template"], "transformerParameters": {"p": "{%"}, "headers": {"X-B": "{{request.method}}"}, "body": "`+body+`"}}`)
+	Ask(t, m.Serve(t), []Case{{Method: "POST", Target: "/t/x?a=7", Body: `{"n":[5],"l":["p","q"]}`, Header: map[string]string{"X-A": "A"}, Status: 200,
 		Want: "7 x t A 7 5 no b <p,><q> {% {{unknown request.body}}", Has: map[string]string{"X-B": "POST"}}})
 	if got := m.Counts(); got != [3]int{0, 1, 0} || m.Items[0].Why != "{{unknown request.body}}: it has no equivalent" {
 		t.Errorf("%v: %v", got, m.Items)
 	}
-	m = read(t, `{"request": {"method": "GET", "url": "/t"}, "response": {"body": "{{request.path}} {% x %}", "headers": {"X": ["{{a}}", "b"]}}}`)
-	importtest.Ask(t, m.Serve(t), []importtest.Case{{Method: "GET", Target: "/t", Status: 200, Want: "{{request.path}} {% x %}", Has: map[string]string{"X": "{{a}}, b"}}})
+	m = readMapping(t, `{"request": {"method": "GET", "url": "/t"}, "response": {"body": "{{request.path}} {% x %}", "headers": {"X": ["{{a}}", "b"]}}}`)
+	Ask(t, m.Serve(t), []Case{{Method: "GET", Target: "/t", Status: 200, Want: "{{request.path}} {% x %}", Has: map[string]string{"X": "{{a}}, b"}}})
 }
 
 // The answers are those of WireMock 3.13.
-func TestTemplatesMeanTheSame(t *testing.T) {
+func TestWireMock_TemplatesMeanTheSame(t *testing.T) {
 	const value = "(jsonPath request.body '$.v')"
 	for _, c := range []struct {
 		template string
@@ -183,23 +182,23 @@ func TestTemplatesMeanTheSame(t *testing.T) {
 		{`{"q": {{request.query.q}}, "s": "{{request.query.q}}"}`, map[string]string{"q=5": `{"q": 5, "s": "5"}`, "": `{"q": , "s": ""}`}},
 	} {
 		text, _ := json.Marshal(c.template) // a text
-		m := read(t, `{"request": {"urlPath": "/t"}, "response": {"transformers": ["response-template"], "body": `+string(text)+`}}`)
+		m := readMapping(t, `{"request": {"urlPath": "/t"}, "response": {"transformers": ["response-template"], "body": `+string(text)+`}}`)
 		if got := m.Counts(); got != [3]int{1, 0, 0} {
 			t.Errorf("%s: %v", c.template, m.Items)
 		}
 		url := m.Serve(t)
 		for ask, want := range c.want {
-			one := importtest.Case{Method: "GET", Target: "/t?" + ask, Status: 200, Want: want}
+			one := Case{Method: "GET", Target: "/t?" + ask, Status: 200, Want: want}
 			if strings.HasPrefix(ask, "{") {
-				one = importtest.Case{Method: "POST", Target: "/t", Body: ask, Status: 200, Want: want}
+				one = Case{Method: "POST", Target: "/t", Body: ask, Status: 200, Want: want}
 			}
-			importtest.Ask(t, url, []importtest.Case{one})
+			Ask(t, url, []Case{one})
 		}
 	}
 }
 
 // What WireMock answers otherwise is not called exact. A tag without an equivalent stays whole.
-func TestTemplatesThatDiffer(t *testing.T) {
+func TestWireMock_TemplatesThatDiffer(t *testing.T) {
 	for template, want := range map[string]string{
 		"{{#each request.query.a}}{{this}};{{/each}}":                        "{{#each request.query.a}}{{this}};{{/each}}",
 		"{{size request.query.a}}":                                           "{{size request.query.a}}",
@@ -212,8 +211,8 @@ func TestTemplatesThatDiffer(t *testing.T) {
 		"{{urlEncode request.query.a}}":                                      "1",
 	} {
 		text, _ := json.Marshal(template) // a text
-		m := read(t, `{"request": {"urlPathTemplate": "/a/{id}"}, "response": {"transformers": ["response-template"], "headers": {"Content-Type": "application/json", "X-H": "{{sum 1}} {"}, "body": `+string(text)+`}}`)
-		importtest.Ask(t, m.Serve(t), []importtest.Case{{Method: "GET", Target: "/a/b%20c?a=1&a=2", Status: 200, Want: want, Has: map[string]string{"X-H": "{{sum 1}} {"}}})
+		m := readMapping(t, `{"request": {"urlPathTemplate": "/a/{id}"}, "response": {"transformers": ["response-template"], "headers": {"Content-Type": "application/json", "X-H": "{{sum 1}} {"}, "body": `+string(text)+`}}`)
+		Ask(t, m.Serve(t), []Case{{Method: "GET", Target: "/a/b%20c?a=1&a=2", Status: 200, Want: want, Has: map[string]string{"X-H": "{{sum 1}} {"}}})
 		if got := m.Counts(); got != [3]int{0, 1, 0} {
 			t.Errorf("%s: %v", template, m.Items)
 		}
@@ -221,7 +220,7 @@ func TestTemplatesThatDiffer(t *testing.T) {
 }
 
 // Expressions match a whole text, in which . is any character.
-func TestExpressions(t *testing.T) {
+func TestWireMock_Expressions(t *testing.T) {
 	for matcher, want := range map[string][2]string{ // the bodies that match, and those that do not
 		`{"matches": ".*abc.*"}`:                                           {"x\nabc\ny", "ab"},
 		`{"doesNotMatch": ".*abc.*"}`:                                      {"ab", "x\nabc\ny"},
@@ -232,8 +231,8 @@ func TestExpressions(t *testing.T) {
 		`{"matchesJsonPath": {"expression": "$.a", "absent": "(absent)"}}`: {`{"a":[]}`, `{"a":[1]}`},
 		`{"matchesJsonPath": {"expression": "$.b", "absent": "(absent)"}}`: {"x", `{"b":1}`},
 	} {
-		m := read(t, `{"request": {"urlPath": "/t", "bodyPatterns": [`+matcher+`]}, "response": {"body": "ok"}}`)
-		importtest.Ask(t, m.Serve(t), []importtest.Case{
+		m := readMapping(t, `{"request": {"urlPath": "/t", "bodyPatterns": [`+matcher+`]}, "response": {"body": "ok"}}`)
+		Ask(t, m.Serve(t), []Case{
 			{Method: "POST", Target: "/t", Body: want[0], Status: 200, Want: "ok"},
 			{Method: "POST", Target: "/t", Body: want[1], Status: 404, Want: "…"},
 		})
@@ -243,7 +242,7 @@ func TestExpressions(t *testing.T) {
 	}
 }
 
-func TestWebhooks(t *testing.T) {
+func TestWireMock_Webhooks(t *testing.T) {
 	got := make(chan string, 1)
 	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		b := make([]byte, 100)
@@ -251,15 +250,15 @@ func TestWebhooks(t *testing.T) {
 		got <- r.Method + " " + r.URL.Path + " " + r.Header.Get("X-A") + " " + string(b[:n])
 	}))
 	defer target.Close()
-	m := read(t, `{"request": {"method": "POST", "url": "/w"}, "response": {}, "serveEventListeners": [{"name": "webhook", "parameters":
+	m := readMapping(t, `{"request": {"method": "POST", "url": "/w"}, "response": {}, "serveEventListeners": [{"name": "webhook", "parameters":
 {"method": "PUT", "url": "`+target.URL+`/{{jsonPath originalRequest.body '$.to'}}", "headers": {"X-A": "{{parameters.v}}"}, "v": "V", "body": "{\"n\": {{jsonPath originalRequest.body '$.n'}} }"}}]}`)
-	importtest.Ask(t, m.Serve(t), []importtest.Case{{Method: "POST", Target: "/w", Body: `{"to":"x","n":5}`, Status: 200}})
+	Ask(t, m.Serve(t), []Case{{Method: "POST", Target: "/w", Body: `{"to":"x","n":5}`, Status: 200}})
 	if hook, want := <-got, `PUT /x V {"n": 5 }`; hook != want {
 		t.Errorf("%s, want %s", hook, want)
 	}
 }
 
-func TestDelaysAndFaults(t *testing.T) {
+func TestWireMock_DelaysAndFaults(t *testing.T) {
 	for response, want := range map[string]string{
 		`"fixedDelayMilliseconds": 500`:                                                             "latency: {min: 500ms}",
 		`"delayDistribution": {"type": "lognormal", "median": 80, "sigma": 0.4}`:                    "latency: {median: 80ms, sigma: 0.4}",
@@ -269,13 +268,13 @@ func TestDelaysAndFaults(t *testing.T) {
 		`"fault": "EMPTY_RESPONSE"`:                                                                 "fault: {type: empty}",
 		`"fault": "RANDOM_DATA_THEN_CLOSE"`:                                                         "fault: {type: malformed}",
 	} {
-		if m := read(t, `{"request": {"method": "GET", "url": "/x"}, "response": {`+response+`}}`); !strings.Contains(m.Text, "    "+want+"\n") {
+		if m := readMapping(t, `{"request": {"method": "GET", "url": "/x"}, "response": {`+response+`}}`); !strings.Contains(m.Text, "    "+want+"\n") {
 			t.Errorf("%s: no %s in\n%s", response, want, m.Text)
 		}
 	}
 }
 
-func TestDirectories(t *testing.T) {
+func TestWireMock_Directories(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
 		"mappings/a.json":     `{"request": {"method": "GET", "url": "/a"}, "response": {"bodyFileName": "sub/a.txt"}}`,
@@ -297,11 +296,11 @@ func TestDirectories(t *testing.T) {
 		if err != nil || !wiremock.Recognizes(s) {
 			t.Fatalf("%s is not recognized: %v", path, err)
 		}
-		m, err := importtest.Try(t, wiremock.Read, s, draft.Options{})
+		m, err := importTry(t, wiremock.Read, s, draft.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		importtest.Ask(t, m.Serve(t), []importtest.Case{
+		Ask(t, m.Serve(t), []Case{
 			{Method: "GET", Target: "/a", Status: 200, Want: "{{file}}"},
 			{Method: "GET", Target: "/b", Status: 200, Want: "\xff\x00\x80", Has: map[string]string{"Content-Type": "image/png"}},
 			{Method: "GET", Target: "/c", Status: 404, Want: "…"},
@@ -320,7 +319,7 @@ func TestDirectories(t *testing.T) {
 	}
 }
 
-func TestErrorsHavePlaces(t *testing.T) {
+func TestWireMock_ErrorsHavePlaces(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{`{"mappings": [5]}`, "m.json:1:15: a mapping is a number; expected a map"},
 		{"{\n\"mappings\": {}}", "m.json:2:13: mappings is a map; expected a list"},
@@ -347,19 +346,19 @@ func TestErrorsHavePlaces(t *testing.T) {
 }
 
 // A mapping that cannot be expressed is reported as lost, with its position, and answers nothing.
-func TestWhatIsLost(t *testing.T) {
+func TestWireMock_WhatIsLost(t *testing.T) {
 	for _, request := range []string{`"method": "COPY"`, `"urlPattern": "/a(?=b)"`, `"customMatcher": {"name": "x"}`, `"bodyPatterns": [{"matchesXPath": "//x"}]`, `"bodyPatterns": [{"matchesJsonPath": "$..a"}]`,
 		`"headers": {"X": {"hasExactly": [{"equalTo": "a"}]}}`, `"bodyPatterns": [{"equalToJson": "{"}]`, `"port": 80`, `"scheme": "https"`, `"multipartPatterns": []`, `"bodyPatterns": [{"not": {"matchesJsonPath": "$.a[?(@.b)]"}}]`,
 		`"bodyPatterns": [{"equalToJson": {"a": "${json-unit.any-string}"}}]`, `"urlPathTemplate": "/a{b}c"`,
 		`"urlPath": "/a b"`, `"urlPath": ""`, `"url": "a"`, `"bodyPatterns": [{"matches": "[a-z&&[^b]]+"}]`, `"urlPathPattern": "/[a[bc]]"`} {
-		m := read(t, "\n{\"request\": {"+request+"}, \"response\": {}}")
+		m := readMapping(t, "\n{\"request\": {"+request+"}, \"response\": {}}")
 		if got := fmt.Sprint(m.Counts(), m.Items[0].Pos, strings.Contains(m.Text, "\n- endpoint")); got != "[0 0 1] m.json:2:1 false" {
 			t.Errorf("%s: %s\n%s", request, got, m.Text)
 		}
 	}
 }
 
-func FuzzRead(f *testing.F) {
+func FuzzWireMock(f *testing.F) {
 	for _, seed := range []string{
 		`{"request":{"method":"ANY","urlPattern":"/a/(b|c)?\\?x=.*"},"response":{"status":0,"jsonBody":{"a":["{{x}}"]}}}`,
 		`{"mappings":[{"scenarioName":"a b","newScenarioState":"x","request":{"urlPathTemplate":"/{a}/{a}"},"response":{"transformers":["response-template"],"body":"{{#each request.query}}{{this}}{{else}}{{/each}}{{{now format='yyyy'}}}"}}]}`,
@@ -370,13 +369,13 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add(`{"request": {}, "response": {}, "scenarioName": "0", "requiredScenarioState": "Started"}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		_, _ = importtest.Try(t, wiremock.Read, draft.NewSource("m.json", []byte(text)), draft.Options{})
+		_, _ = importTry(t, wiremock.Read, draft.NewSource("m.json", []byte(text)), draft.Options{})
 	})
 }
 
 // Requests are passed on with the headers that a mapping sets and removes, whatever its status and
 // fault; settings that cannot be expressed are reported as lost.
-func TestProxyBaseURL(t *testing.T) {
+func TestWireMock_ProxyBaseURL(t *testing.T) {
 	var asked []string
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, fmt.Sprint(r.Method, " ", r.URL.RequestURI(), " ", r.Header["X-Added"], r.Header["X-Gone"]))
@@ -385,7 +384,7 @@ func TestProxyBaseURL(t *testing.T) {
 		fmt.Fprint(w, "passed {{on}}")
 	}))
 	defer upstream.Close()
-	m := read(t, `{"mappings": [
+	m := readMapping(t, `{"mappings": [
 {"request": {"method": "ANY", "urlPattern": "/a/.*"}, "response": {"proxyBaseUrl": "`+upstream.URL+`/base/", "status": 201, "fault": "EMPTY_RESPONSE", "additionalProxyRequestHeaders": {"X-Added": "{{1}}"}, "removeProxyRequestHeaders": ["x-gone", "X-Added"]}},
 {"request": {"method": "GET", "urlPath": "/a/mocked"}, "response": {"body": "mocked"}, "priority": 1},
 {"request": {"method": "GET", "urlPath": "/h"}, "response": {"proxyBaseUrl": "`+upstream.URL+`", "headers": {"X-From": "mapping"}}},
@@ -393,7 +392,7 @@ func TestProxyBaseURL(t *testing.T) {
 {"request": {"method": "GET", "urlPath": "/t"}, "response": {"proxyBaseUrl": "{{request.headers.X}}", "transformers": ["response-template"]}},
 {"request": {"method": "GET", "urlPath": "/u"}, "response": {"proxyBaseUrl": "ftp://a"}}
 ]}`)
-	importtest.Ask(t, m.Serve(t), []importtest.Case{
+	Ask(t, m.Serve(t), []Case{
 		{Method: "GET", Target: "/a/b%20c?q=1", Header: map[string]string{"X-Gone": "1", "X-Added": "client"}, Status: 418, Want: "passed {{on}}", Has: map[string]string{"X-From": "upstream"}},
 		{Method: "PUT", Target: "/a/d", Body: "x", Status: 418, Want: "passed {{on}}"},
 		{Method: "GET", Target: "/a/mocked", Status: 200, Want: "mocked"},

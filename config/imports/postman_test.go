@@ -1,4 +1,4 @@
-package postman_test
+package imports_test
 
 import (
 	"errors"
@@ -12,7 +12,6 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/postman"
 	"mockserver/config/syntax"
-	"mockserver/listener/program/importing/importtest"
 )
 
 const shop = `{
@@ -45,11 +44,11 @@ const shop = `{
   ]
 }`
 
-func TestSavedAnswersAreChosenByTheirRequests(t *testing.T) {
-	m := importtest.Read(t, postman.Read, "c.json", shop, draft.Options{})
+func TestPostman_SavedAnswersAreChosenByTheirRequests(t *testing.T) {
+	m := importRead(t, postman.Read, "c.json", shop, draft.Options{})
 	form := map[string]string{"Content-Type": "application/x-www-form-urlencoded"}
 	json := map[string]string{"Content-Type": "application/json"}
-	importtest.Ask(t, m.Serve(t), []importtest.Case{
+	Ask(t, m.Serve(t), []Case{
 		{Method: "GET", Target: "/v1/users/7", Status: 200, Want: `{"id": 7, "key": "…`, Has: map[string]string{"Content-Type": "application/json", "Set-Cookie": "a=1, b=2"}},
 		{Method: "GET", Target: "/v1/users/0", Status: 404, Want: `{"error": "{{no}}"}`, Has: json},
 		{Method: "GET", Target: "/v1/users/5", Status: 200, Want: `{"id": 7, "key": "…`},
@@ -78,16 +77,16 @@ func TestSavedAnswersAreChosenByTheirRequests(t *testing.T) {
 
 // Of several answers to the same request the first successful one is sent, unless the client names
 // another.
-func TestSeveralAnswersToOneRequest(t *testing.T) {
+func TestPostman_SeveralAnswersToOneRequest(t *testing.T) {
 	saved := func(name string, code int, query string) string {
 		return fmt.Sprintf(`{"name": %[1]q, "code": %[2]d, "body": %[1]q, "originalRequest": {"method": "GET", "url": "http://a/b%[3]s"}}`, name, code, query)
 	}
 	answers := []string{saved("busy", 503, "?q=1"), saved("found", 200, "?q=1"), saved("again", 200, "?q=1"), saved("all", 200, ""), saved("none", 404, "")}
 	collection := `{"info": {"schema": "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"}, "item": [
 		{"name": "b", "request": "http://a/b", "response": [` + strings.Join(answers, ", ") + `]}]}`
-	m := importtest.Read(t, postman.Read, "c.json", collection, draft.Options{})
+	m := importRead(t, postman.Read, "c.json", collection, draft.Options{})
 	named := func(name string) map[string]string { return map[string]string{"X-Mock-Response-Name": name} }
-	importtest.Ask(t, m.Serve(t), []importtest.Case{
+	Ask(t, m.Serve(t), []Case{
 		{Method: "GET", Target: "/b?q=1", Status: 200, Want: "found"},
 		{Method: "GET", Target: "/b?q=1", Header: named("busy"), Status: 503, Want: "busy"},
 		{Method: "GET", Target: "/b?q=1", Header: named("again"), Status: 200, Want: "again"},
@@ -98,40 +97,40 @@ func TestSeveralAnswersToOneRequest(t *testing.T) {
 }
 
 // The requests in a draft get the expected answers.
-func TestAsks(t *testing.T) {
-	m := importtest.Read(t, postman.Read, "c.json", shop, draft.Options{})
+func TestPostman_Asks(t *testing.T) {
+	m := importRead(t, postman.Read, "c.json", shop, draft.Options{})
 	url := m.Serve(t)
 	if len(m.Asks) != 8 {
 		t.Errorf("%d requests, want 8", len(m.Asks))
 	}
 	for _, a := range m.Asks {
-		c := importtest.Case{Method: a.Method, Target: a.Target, Body: string(a.Body), Header: map[string]string{}, Status: a.Want[0].Status, Want: string(a.Want[0].Body)}
+		c := Case{Method: a.Method, Target: a.Target, Body: string(a.Body), Header: map[string]string{}, Status: a.Want[0].Status, Want: string(a.Want[0].Body)}
 		for _, f := range a.Header {
 			c.Header[f.Name] = f.Value
 		}
 		if a.Want[0].Any {
 			c.Want = "…"
 		}
-		importtest.Ask(t, url, []importtest.Case{c})
+		Ask(t, url, []Case{c})
 	}
 }
 
-func TestVariables(t *testing.T) {
+func TestPostman_Variables(t *testing.T) {
 	env := filepath.Join(t.TempDir(), "env.json")
 	if err := os.WriteFile(env, []byte(`{"values": [{"key": "version", "value": "v2"}, {"key": "name", "value": "env", "enabled": true}, {"key": "off", "value": "x", "enabled": false}]}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	m := importtest.Read(t, postman.Read, "c.json", `{"info": {}, "variable": [{"key": "version", "value": "v1"}, {"key": "a", "value": "{{b}}"}, {"key": "b", "value": "deep"}, {"key": "loop", "value": "{{loop}}"}],
+	m := importRead(t, postman.Read, "c.json", `{"info": {}, "variable": [{"key": "version", "value": "v1"}, {"key": "a", "value": "{{b}}"}, {"key": "b", "value": "deep"}, {"key": "loop", "value": "{{loop}}"}],
   "item": [{"name": "f", "variable": [{"key": "b", "value": "deeper"}], "item": [{"name": "x", "request": "{{host}}/{{version}}/{{id}}/a-{{n}}/x", "response": [{"body": "{{a}} {{name}} {{off}} {{loop}}"}]}]}]}`,
 		draft.Options{EnvFile: env, Variables: map[string]string{"name": "line"}})
-	importtest.Ask(t, m.Serve(t), []importtest.Case{
+	Ask(t, m.Serve(t), []Case{
 		{Method: "GET", Target: "/v2/7/a-b/x", Status: 200, Want: "deeper line {{off}} {{loop}}"},
 		{Method: "GET", Target: "/v2/7/b/x", Status: 404, Want: "…"},
 		{Method: "GET", Target: "/v1/7/a-b/x", Status: 404, Want: "…"},
 	})
 }
 
-func TestErrorsHavePlaces(t *testing.T) {
+func TestPostman_ErrorsHavePlaces(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{`{"info": {}, "item": 5}`, "c.json:1:1: has no list of items; expected a collection of Postman, version 2.0 or 2.1"},
 		{"{\"info\": {},\n \"item\": [}", "c.json:2:11: this is not JSON; expected a value here"},
@@ -150,8 +149,8 @@ func TestErrorsHavePlaces(t *testing.T) {
 }
 
 // Every part of a collection is an item of the report, with its position.
-func TestOddCollections(t *testing.T) {
-	m := importtest.Read(t, postman.Read, "c.json", `{"info": {}, "item": [5, {"name": "none"}, {"name": "r", "request": {"url": "/r"}, "response": [5, {"code": 99}, {"code": "x"},
+func TestPostman_OddCollections(t *testing.T) {
+	m := importRead(t, postman.Read, "c.json", `{"info": {}, "item": [5, {"name": "none"}, {"name": "r", "request": {"url": "/r"}, "response": [5, {"code": 99}, {"code": "x"},
 {"name": "h", "header": [{"key": "a b", "value": "1"}, {"key": "ETag", "value": "1"}, {"key": "etag", "value": "2"}]}, {"name": "d", "body": "{{$randomCatsImage}}"}]}]}`, draft.Options{})
 	var got []string
 	for _, i := range m.Items {
@@ -174,26 +173,25 @@ func TestOddCollections(t *testing.T) {
 }
 
 // The server knows the equivalents of all dynamic variables.
-func TestDynamicVariables(t *testing.T) {
-	names := []string{"$guid", "$timestamp", "$isoTimestamp", "$randomUUID", "$randomInt"}
-	names = append(names, postman.Fakes()...)
+func TestPostman_DynamicVariables(t *testing.T) {
+	names := append(tableKeys(t, "postman/variable.go", "var fakes = "), tableKeys(t, "postman/variable.go", "var expressions = ")...)
 	body := ""
 	for _, name := range names {
 		body += "{{" + name + "}} "
 	}
-	m := importtest.Read(t, postman.Read, "c.json", `{"info": {}, "item": [{"name": "x", "request": "/x", "response": [{"body": "`+body+`"}]}]}`, draft.Options{})
+	m := importRead(t, postman.Read, "c.json", `{"info": {}, "item": [{"name": "x", "request": "/x", "response": [{"body": "`+body+`"}]}]}`, draft.Options{})
 	if strings.Contains(m.Text, "$") {
 		t.Errorf("not all are known:\n%s", m.Text)
 	}
 }
 
-// saved returns an item with one saved answer, whose body is the name of the item.
-func saved(item, answer, request string) string {
+// savedFor returns an item with one saved answer, whose body is the name of the item.
+func savedFor(item, answer, request string) string {
 	return fmt.Sprintf(`{"name": %[1]q, "request": {%[3]s}, "response": [{"name": %[2]q, "code": 200, "body": %[1]q, "originalRequest": {%[3]s}}]}`, item, answer, request)
 }
 
 // An address is what Postman sends: variables may hold any part of it.
-func TestAddresses(t *testing.T) {
+func TestPostman_Addresses(t *testing.T) {
 	urls := map[string]string{
 		`"{{base}}/text"`: "/v1/text",
 		`{"raw": "{{base}}/object", "host": ["{{base}}"], "path": ["object"]}`:                 "/v1/object",
@@ -208,19 +206,19 @@ func TestAddresses(t *testing.T) {
 	}
 	var items []string
 	for url, target := range urls {
-		items = append(items, saved(target, "s", `"method": "GET", "url": `+url))
+		items = append(items, savedFor(target, "s", `"method": "GET", "url": `+url))
 	}
-	m := importtest.Read(t, postman.Read, "c.json", `{"info": {}, "variable": [{"key": "base", "value": "https://api.example.com/v1"}, {"key": "nested", "value": "{{base}}"}, {"key": "host", "value": "api.example.com"},
+	m := importRead(t, postman.Read, "c.json", `{"info": {}, "variable": [{"key": "base", "value": "https://api.example.com/v1"}, {"key": "nested", "value": "{{base}}"}, {"key": "host", "value": "api.example.com"},
 {"key": "part", "value": "a/b"}, {"key": "z", "value": "zz"}], "item": [`+strings.Join(items, ",")+`]}`, draft.Options{})
 	url := m.Serve(t)
 	for _, target := range urls {
-		importtest.Ask(t, url, []importtest.Case{{Method: "GET", Target: target, Status: 200, Want: target}})
+		Ask(t, url, []Case{{Method: "GET", Target: target, Status: 200, Want: target}})
 	}
 }
 
 // Requests are told apart by their bodies although some of the values are variables, and an answer
 // to which no request leads is approximate.
-func TestBodiesWithVariables(t *testing.T) {
+func TestPostman_BodiesWithVariables(t *testing.T) {
 	raw := func(text string) string {
 		return fmt.Sprintf(`"method": "POST", "url": "http://a/pay", "body": {"mode": "raw", "raw": %q}`, text)
 	}
@@ -230,22 +228,22 @@ func TestBodiesWithVariables(t *testing.T) {
 	graph := func(variables string) string {
 		return fmt.Sprintf(`"method": "POST", "url": "http://a/pay", "body": {"mode": "graphql", "graphql": {"query": "{a}", "variables": %q}}`, variables)
 	}
-	m := importtest.Read(t, postman.Read, "c.json", `{"info": {}, "item": [`+strings.Join([]string{
-		saved("card", "OK", raw(`{"account": "{{account}}", "type": "card", "amount": {{amount}}}`)),
-		saved("bank", "OK", raw(`{"account": "{{account}}", "type": "bank", "amount": {{amount}}}`)),
-		saved("any", "OK", raw(`{"account": "{{account}}", "type": "{{type}}", "amount": {{amount}}}`)),
-		saved("deep", "OK", raw(`{"a": {"b": [1, "{{x}}", {"c": null}]}}`)),
-		saved("deeper", "OK", raw(`{"a": {"b": [2, "{{x}}", {"c": null}]}}`)),
-		saved("urlencoded", "OK", form("urlencoded", "1")),
-		saved("formdata", "OK", form("formdata", "2")),
-		saved("graph", "OK", graph(`{"a": 1}`)),
-		saved("graph2", "OK", graph(`{"a": 2}`)),
-		saved("again", "Other", graph(`{"a": 2}`)),
-		saved("never", "OK", graph(`{"a": 2}`)),
+	m := importRead(t, postman.Read, "c.json", `{"info": {}, "item": [`+strings.Join([]string{
+		savedFor("card", "OK", raw(`{"account": "{{account}}", "type": "card", "amount": {{amount}}}`)),
+		savedFor("bank", "OK", raw(`{"account": "{{account}}", "type": "bank", "amount": {{amount}}}`)),
+		savedFor("any", "OK", raw(`{"account": "{{account}}", "type": "{{type}}", "amount": {{amount}}}`)),
+		savedFor("deep", "OK", raw(`{"a": {"b": [1, "{{x}}", {"c": null}]}}`)),
+		savedFor("deeper", "OK", raw(`{"a": {"b": [2, "{{x}}", {"c": null}]}}`)),
+		savedFor("urlencoded", "OK", form("urlencoded", "1")),
+		savedFor("formdata", "OK", form("formdata", "2")),
+		savedFor("graph", "OK", graph(`{"a": 1}`)),
+		savedFor("graph2", "OK", graph(`{"a": 2}`)),
+		savedFor("again", "Other", graph(`{"a": 2}`)),
+		savedFor("never", "OK", graph(`{"a": 2}`)),
 	}, ",")+`]}`, draft.Options{})
 	url := m.Serve(t)
 	json := map[string]string{"Content-Type": "application/json"}
-	importtest.Ask(t, url, []importtest.Case{
+	Ask(t, url, []Case{
 		{Method: "POST", Target: "/pay", Header: json, Body: `{"type":"bank","amount":5,"account":"me"}`, Status: 200, Want: "bank"},
 		{Method: "POST", Target: "/pay", Header: json, Body: `{"type":"card","amount":5,"account":"me"}`, Status: 200, Want: "card"},
 		{Method: "POST", Target: "/pay", Header: json, Body: `{"type":"cash","amount":5,"account":"me"}`, Status: 200, Want: "any"},
@@ -253,24 +251,24 @@ func TestBodiesWithVariables(t *testing.T) {
 		{Method: "POST", Target: "/pay", Header: json, Body: `{"a":{"b":[1,7,{"c":null}]}}`, Status: 200, Want: "deep"},
 	})
 	for _, a := range m.Asks {
-		c := importtest.Case{Method: a.Method, Target: a.Target, Body: string(a.Body), Header: map[string]string{}, Status: 200, Want: string(a.Want[0].Body)}
+		c := Case{Method: a.Method, Target: a.Target, Body: string(a.Body), Header: map[string]string{}, Status: 200, Want: string(a.Want[0].Body)}
 		for _, f := range a.Header {
 			if c.Header[f.Name] = f.Value; f.Name == "x-mock-response-name" && c.Want != "again" {
 				t.Errorf("%s is asked by its name", a.Name)
 			}
 		}
-		importtest.Ask(t, url, []importtest.Case{c})
+		Ask(t, url, []Case{c})
 	}
 	if got := m.Counts(); got != [3]int{10, 1, 0} || len(m.Asks) != 10 {
 		t.Errorf("%v, %d requests: %v", got, len(m.Asks), m.Items)
 	}
 }
 
-func FuzzRead(f *testing.F) {
+func FuzzPostman(f *testing.F) {
 	f.Add(shop)
 	f.Add(`{"info":{},"item":[{"request":"{{a}}/:b/{{c}}?d=e#f","response":[{"header":"A: b\nC: d","body":"{{$guid}}{"}]}]}`)
 	f.Add(`{"info":{},"item":[{"request":{"method":"*","url":{"path":"/%zz/*/:/::","query":[{"key":"a b"}]}},"response":[{},{}]}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		_, _ = importtest.Try(t, postman.Read, draft.NewSource("c.json", []byte(text)), draft.Options{})
+		_, _ = importTry(t, postman.Read, draft.NewSource("c.json", []byte(text)), draft.Options{})
 	})
 }

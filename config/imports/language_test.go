@@ -1,4 +1,4 @@
-package language_test
+package imports_test
 
 import (
 	"strings"
@@ -7,7 +7,6 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
-	"mockserver/listener/program/importing/importtest"
 )
 
 // holds serves an endpoint with a condition, and reports for which bodies the condition holds.
@@ -18,9 +17,9 @@ func holds(t *testing.T, condition string, bodies []string) (all []bool) {
 		d.Add("endpoint", draft.NewMap("method", "POST", "path", "/x", "response", draft.NewMap("body", "no")))
 		return nil
 	}
-	url := importtest.Read(t, read, "x", "", draft.Options{}).Serve(t)
+	url := importRead(t, read, "x", "", draft.Options{}).Serve(t)
 	for _, body := range bodies {
-		_, _, answer := importtest.Send(t, url, importtest.Case{Method: "POST", Target: "/x", Body: body})
+		_, _, answer := Send(t, url, Case{Method: "POST", Target: "/x", Body: body})
 		all = append(all, answer == "yes")
 	}
 	return all
@@ -110,7 +109,7 @@ func TestExpressionURL(t *testing.T) {
 }
 
 // parse returns the path of a text in the form of the configuration language.
-func parse(text string) (p language.Path) {
+func parsePath(text string) (p language.Path) {
 	for _, part := range language.Parts(text) {
 		switch part[0] {
 		case ':':
@@ -141,7 +140,7 @@ func TestOrder(t *testing.T) {
 		var o language.Order
 		var got []string
 		for path := range strings.FieldsSeq(c.paths) {
-			written, condition := o.Place("GET", parse(path))
+			written, condition := o.Place("GET", parsePath(path))
 			one := written.String()
 			if condition != "" {
 				one += " if " + condition

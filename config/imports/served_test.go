@@ -1,6 +1,4 @@
-// Package importtest is for tests of importers: it reads a source, and serves what was made from
-// it.
-package importtest
+package imports_test
 
 import (
 	"io"
@@ -8,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -29,18 +28,18 @@ type Made struct {
 	spec *config.Spec
 }
 
-// Read reads a source in memory. The configuration made from it must be valid, warnings aside.
-func Read(t testing.TB, read Reader, name, text string, opts draft.Options) *Made {
+// importRead reads a source in memory. The configuration made from it must be valid, warnings aside.
+func importRead(t testing.TB, read Reader, name, text string, opts draft.Options) *Made {
 	t.Helper()
-	m, err := Try(t, read, draft.NewSource(name, []byte(text)), opts)
+	m, err := importTry(t, read, draft.NewSource(name, []byte(text)), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m
 }
 
-// Try is Read for a source that may be refused.
-func Try(t testing.TB, read Reader, s *draft.Source, opts draft.Options) (*Made, error) {
+// importTry is importRead for a source that may be refused.
+func importTry(t testing.TB, read Reader, s *draft.Source, opts draft.Options) (*Made, error) {
 	t.Helper()
 	m := &Made{Draft: &draft.Draft{}}
 	if err := read(s, m.Draft, opts); err != nil {
@@ -138,4 +137,22 @@ func Send(t testing.TB, url string, c Case) (int, http.Header, string) {
 		return resp.StatusCode, resp.Header, string(body) + err.Error()
 	}
 	return resp.StatusCode, resp.Header, string(body)
+}
+
+// tableKeys returns the keys of a map that a source file declares.
+func tableKeys(t testing.TB, file, declaration string) (keys []string) {
+	t.Helper()
+	source, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(source), declaration)
+	table, _, _ = strings.Cut(table, "\n}\n")
+	for _, m := range regexp.MustCompile(`"([^"\s]+)":\s`).FindAllStringSubmatch(table, -1) {
+		keys = append(keys, m[1])
+	}
+	if len(keys) < 10 {
+		t.Fatalf("%s: %d keys in %s", file, len(keys), declaration)
+	}
+	return keys
 }

@@ -1,4 +1,4 @@
-package mockoon_test
+package imports_test
 
 import (
 	"errors"
@@ -16,11 +16,10 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/mockoon"
 	"mockserver/config/syntax"
-	"mockserver/listener/program/importing/importtest"
 )
 
 // environment returns an environment with routes and additional keys.
-func environment(more string, routes ...string) string {
+func environmentOf(more string, routes ...string) string {
 	return `{"uuid": "e", "name": "E", "endpointPrefix": "api/", "latency": 0, "cors": true, "headers": [{"key": "X-Env", "value": "env"}, {"key": "X-Both", "value": "env"}], ` + more + `
 "routes": [
 ` + strings.Join(routes, ",\n") + `
@@ -32,12 +31,12 @@ func route(method, endpoint, mode string, responses ...string) string {
 	return fmt.Sprintf(`{"uuid": %q, "type": "http", "method": %q, "endpoint": %q, "responseMode": %s, "responses": [%s]}`, method+endpoint, method, endpoint, mode, strings.Join(responses, ", "))
 }
 
-func read(t testing.TB, text string) *importtest.Made {
+func readEnvironment(t testing.TB, text string) *Made {
 	t.Helper()
-	return importtest.Read(t, mockoon.Read, "e.json", text, draft.Options{})
+	return importRead(t, mockoon.Read, "e.json", text, draft.Options{})
 }
 
-func TestRoutesAndRules(t *testing.T) {
+func TestMockoon_RoutesAndRules(t *testing.T) {
 	rule := func(target, modifier, operator, value string, more string) string {
 		return fmt.Sprintf(`{"target": %q, "modifier": %q, "operator": %q, "value": %q%s}`, target, modifier, operator, value, more)
 	}
@@ -45,7 +44,7 @@ func TestRoutesAndRules(t *testing.T) {
 		return fmt.Sprintf(`{"statusCode": 200, "body": %q, "rulesOperator": "AND", "headers": [{"key": "X-Both", "value": "own"}], "rules": [%s]}`, body, rules)
 	}
 	usual := `{"statusCode": 404, "body": "usual", "default": true, "rules": [], "headers": [{"key": "Content-Type", "value": "text/plain"}]}`
-	m := read(t, environment("", route("post", "users/:id", "null", usual,
+	m := readEnvironment(t, environmentOf("", route("post", "users/:id", "null", usual,
 		ruled("header", rule("header", "X-A", "equals", "1", "")+", "+rule("query", "q", "regex_i", "^B", `, "invert": false`)),
 		ruled("param", rule("params", "id", "equals", "7", "")),
 		ruled("body", rule("body", "a.b.0", "equals", "x", "")),
@@ -58,7 +57,7 @@ func TestRoutesAndRules(t *testing.T) {
 		route("all", "*", "null", `{"statusCode": 418, "body": ""}`),
 		route("get", "never", "null", `{"statusCode": 200, "body": "never"}`)))
 	form, json := map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, map[string]string{"Content-Type": "application/json"}
-	importtest.Ask(t, m.Serve(t), []importtest.Case{
+	Ask(t, m.Serve(t), []Case{
 		{Method: "POST", Target: "/api/users/1", Status: 404, Want: "usual", Has: map[string]string{"X-Env": "env", "X-Both": "env", "Content-Type": "text/plain"}},
 		{Method: "POST", Target: "/api/users/1?q=bc", Header: map[string]string{"X-A": "1"}, Status: 200, Want: "header", Has: map[string]string{"X-Both": "own", "Content-Type": "text/html; charset=utf-8"}},
 		{Method: "POST", Target: "/api/users/1?q=c", Header: map[string]string{"X-A": "1"}, Status: 404, Want: "usual"},
@@ -82,7 +81,7 @@ func TestRoutesAndRules(t *testing.T) {
 }
 
 // The answers are those of Mockoon CLI 9.9.
-func TestTemplatesMeanTheSame(t *testing.T) {
+func TestMockoon_TemplatesMeanTheSame(t *testing.T) {
 	for _, c := range []struct {
 		template string
 		want     map[string]string // by the query, or by the body if it begins with a brace or v=
@@ -104,27 +103,27 @@ func TestTemplatesMeanTheSame(t *testing.T) {
 		if strings.HasPrefix(c.template, `{"`) {
 			kind = "application/x+json"
 		}
-		m := read(t, environment("", route("all", "t", "null", fmt.Sprintf(`{"body": %q, "headers": [{"key": "Content-Type", "value": %q}]}`, c.template, kind))))
+		m := readEnvironment(t, environmentOf("", route("all", "t", "null", fmt.Sprintf(`{"body": %q, "headers": [{"key": "Content-Type", "value": %q}]}`, c.template, kind))))
 		if got := m.Counts(); got != [3]int{1, 0, 0} {
 			t.Errorf("%s: %v", c.template, m.Items)
 		}
 		url := m.Serve(t)
 		for ask, want := range c.want {
-			one := importtest.Case{Method: "GET", Target: "/api/t?" + ask, Status: 200, Want: want}
+			one := Case{Method: "GET", Target: "/api/t?" + ask, Status: 200, Want: want}
 			if strings.HasPrefix(ask, "{") {
-				one = importtest.Case{Method: "POST", Target: "/api/t", Body: ask, Header: map[string]string{"Content-Type": "application/json"}, Status: 200, Want: want}
+				one = Case{Method: "POST", Target: "/api/t", Body: ask, Header: map[string]string{"Content-Type": "application/json"}, Status: 200, Want: want}
 			} else if strings.HasPrefix(ask, "v=") {
-				one = importtest.Case{Method: "POST", Target: "/api/t", Body: ask, Header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, Status: 200, Want: want}
+				one = Case{Method: "POST", Target: "/api/t", Body: ask, Header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, Status: 200, Want: want}
 			}
-			importtest.Ask(t, url, []importtest.Case{one})
+			Ask(t, url, []Case{one})
 		}
 	}
 }
 
 // Dates of faker have the form of a Date of JavaScript.
-func TestDatesOfFaker(t *testing.T) {
-	m := read(t, environment("", route("get", "t", "null", `{"body": "{{faker 'date.recent'}}|{{faker 'date.recent' 365}}|{{faker 'date.future'}}|{{now}}"}`)))
-	_, _, body := importtest.Send(t, m.Serve(t), importtest.Case{Method: "GET", Target: "/api/t"})
+func TestMockoon_DatesOfFaker(t *testing.T) {
+	m := readEnvironment(t, environmentOf("", route("get", "t", "null", `{"body": "{{faker 'date.recent'}}|{{faker 'date.recent' 365}}|{{faker 'date.future'}}|{{now}}"}`)))
+	_, _, body := Send(t, m.Serve(t), Case{Method: "GET", Target: "/api/t"})
 	form := regexp.MustCompile(`^((Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} \d\d \d{4} \d\d:\d\d:\d\d GMT\+0000 \(Coordinated Universal Time\)\|){3}\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00$`)
 	if !form.MatchString(body) || m.Count(draft.Exact) != 1 {
 		t.Errorf("%s %v", body, m.Items)
@@ -132,7 +131,7 @@ func TestDatesOfFaker(t *testing.T) {
 }
 
 // A tag without an equivalent stays whole.
-func TestTagsThatStay(t *testing.T) {
+func TestMockoon_TagsThatStay(t *testing.T) {
 	for template, want := range map[string]string{
 		`{"q": "{{queryParam 'a'}}", "n": {{sum 1 2}}, "s": "{{sum 1 2}}"}`:                   `{"q": "1", "n": {{sum 1 2}}, "s": "{{sum 1 2}}"}`,
 		"{{#switch (queryParam 'a')}}{{#case '1'}}one{{/case}}{{/switch}}|{{queryParam 'a'}}": "{{#switch (queryParam 'a')}}{{#case '1'}}one{{/case}}{{/switch}}|1",
@@ -141,8 +140,8 @@ func TestTagsThatStay(t *testing.T) {
 		`"{{bodyRaw}}{{method}}"`: `"{{bodyRaw}}GET"`,
 		"{{#if (eq method 'GET')}}y{{/if}}{{uppercase method}}": "{{#if (eq method 'GET')}}y{{/if}}{{uppercase method}}",
 	} {
-		m := read(t, environment("", route("get", "t", "null", fmt.Sprintf(`{"body": %q, "headers": [{"key": "Content-Type", "value": "application/json"}, {"key": "X-H", "value": "{{sum 1}} {{method}}"}]}`, template))))
-		importtest.Ask(t, m.Serve(t), []importtest.Case{{Method: "GET", Target: "/api/t?a=1", Status: 200, Want: want, Has: map[string]string{"X-H": "{{sum 1}} GET"}}})
+		m := readEnvironment(t, environmentOf("", route("get", "t", "null", fmt.Sprintf(`{"body": %q, "headers": [{"key": "Content-Type", "value": "application/json"}, {"key": "X-H", "value": "{{sum 1}} {{method}}"}]}`, template))))
+		Ask(t, m.Serve(t), []Case{{Method: "GET", Target: "/api/t?a=1", Status: 200, Want: want, Has: map[string]string{"X-H": "{{sum 1}} GET"}}})
 		if got := m.Counts(); got != [3]int{0, 1, 0} {
 			t.Errorf("%s: %v", template, m.Items)
 		}
@@ -151,11 +150,11 @@ func TestTagsThatStay(t *testing.T) {
 
 // A rule on the body looks into JSON and forms that are declared as such, and otherwise at the whole
 // body. Answers are those of Mockoon CLI 9.9.
-func TestRulesOnTheBody(t *testing.T) {
+func TestMockoon_RulesOnTheBody(t *testing.T) {
 	ruled := func(operator, value string) string {
 		return fmt.Sprintf(`{"body": "h", "rules": [{"target": "body", "modifier": "a", "operator": %q, "value": %q}]}`, operator, value)
 	}
-	m := read(t, environment("", route("post", "e", "null", `{"body": "usual", "default": true}`, ruled("equals", "1")), route("post", "n", "null", `{"body": "usual", "default": true}`, ruled("null", "")),
+	m := readEnvironment(t, environmentOf("", route("post", "e", "null", `{"body": "usual", "default": true}`, ruled("equals", "1")), route("post", "n", "null", `{"body": "usual", "default": true}`, ruled("null", "")),
 		route("get", "o/:id?", "null", `{"body": "usual {{urlParam 'id'}}", "default": true}`, `{"body": "one", "rules": [{"target": "params", "modifier": "id", "operator": "equals", "value": "1", "invert": true}]}`)))
 	url := m.Serve(t)
 	for _, c := range []struct{ path, kind, body, want string }{
@@ -184,9 +183,9 @@ func TestRulesOnTheBody(t *testing.T) {
 		if c.kind != "" {
 			header["Content-Type"] = c.kind
 		}
-		importtest.Ask(t, url, []importtest.Case{{Method: "POST", Target: "/api/" + c.path, Body: c.body, Header: header, Status: 200, Want: c.want}})
+		Ask(t, url, []Case{{Method: "POST", Target: "/api/" + c.path, Body: c.body, Header: header, Status: 200, Want: c.want}})
 	}
-	importtest.Ask(t, url, []importtest.Case{ // an optional parameter that is not there has no value
+	Ask(t, url, []Case{ // an optional parameter that is not there has no value
 		{Method: "GET", Target: "/api/o", Status: 200, Want: "one"},
 		{Method: "GET", Target: "/api/o/1", Status: 200, Want: "usual 1"},
 	})
@@ -196,10 +195,10 @@ func TestRulesOnTheBody(t *testing.T) {
 }
 
 // Mockoon compares paths as they are sent, except for blanks.
-func TestPathsThatNoRequestHas(t *testing.T) {
+func TestMockoon_PathsThatNoRequestHas(t *testing.T) {
 	usual := `{"body": "x"}`
-	m := read(t, environment("", route("get", "a b", "null", usual), route("get", "a%20c", "null", usual), route("get", "a#b", "null", usual), route("get", "é", "null", usual)))
-	importtest.Ask(t, m.Serve(t), []importtest.Case{
+	m := readEnvironment(t, environmentOf("", route("get", "a b", "null", usual), route("get", "a%20c", "null", usual), route("get", "a#b", "null", usual), route("get", "é", "null", usual)))
+	Ask(t, m.Serve(t), []Case{
 		{Method: "GET", Target: "/api/a%20b", Status: 200, Want: "x"},
 		{Method: "GET", Target: "/api/a%20c", Status: 200, Want: "x"},
 		{Method: "GET", Target: "/api/a%23b", Status: 404, Want: "…"},
@@ -211,24 +210,24 @@ func TestPathsThatNoRequestHas(t *testing.T) {
 }
 
 // Express removes the type of an empty answer.
-func TestEmptyAnswers(t *testing.T) {
-	m := read(t, environment("", route("get", "a", "null", `{"statusCode": 204, "headers": [{"key": "Content-Type", "value": "application/json"}]}`)))
-	importtest.Ask(t, m.Serve(t), []importtest.Case{{Method: "GET", Target: "/api/a", Status: 204, Has: map[string]string{"Content-Type": ""}}})
+func TestMockoon_EmptyAnswers(t *testing.T) {
+	m := readEnvironment(t, environmentOf("", route("get", "a", "null", `{"statusCode": 204, "headers": [{"key": "Content-Type", "value": "application/json"}]}`)))
+	Ask(t, m.Serve(t), []Case{{Method: "GET", Target: "/api/a", Status: 204, Has: map[string]string{"Content-Type": ""}}})
 }
 
 // Mockoon answers that such a type is not valid.
-func TestAContentTypeThatIsNone(t *testing.T) {
-	m := read(t, environment("", route("get", "a", "null", `{"statusCode": 200, "headers": [{"key": "content-type", "value": "*"}]}`)))
+func TestMockoon_AContentTypeThatIsNone(t *testing.T) {
+	m := readEnvironment(t, environmentOf("", route("get", "a", "null", `{"statusCode": 200, "headers": [{"key": "content-type", "value": "*"}]}`)))
 	if m.Items[0].Kind != draft.Approximate || m.Items[0].Why != `Mockoon answers that the Content-Type "*" is not valid` {
 		t.Error(m.Items)
 	}
 }
 
-func TestModes(t *testing.T) {
+func TestMockoon_Modes(t *testing.T) {
 	one, two := `{"statusCode": 200, "body": "one", "latency": 0}`, `{"statusCode": 201, "body": "two", "default": true}`
-	m := read(t, environment("", route("get", "s", `"SEQUENTIAL"`, one, two), route("get", "r", `"RANDOM"`, one, two), route("get", "d", `"DISABLE_RULES"`, one, two), route("get", "a/:b?", "null", one)))
+	m := readEnvironment(t, environmentOf("", route("get", "s", `"SEQUENTIAL"`, one, two), route("get", "r", `"RANDOM"`, one, two), route("get", "d", `"DISABLE_RULES"`, one, two), route("get", "a/:b?", "null", one)))
 	url := m.Serve(t)
-	importtest.Ask(t, url, []importtest.Case{
+	Ask(t, url, []Case{
 		{Method: "GET", Target: "/api/s", Status: 200, Want: "one"},
 		{Method: "GET", Target: "/api/s", Status: 201, Want: "two"},
 		{Method: "GET", Target: "/api/s", Status: 200, Want: "one"},
@@ -238,7 +237,7 @@ func TestModes(t *testing.T) {
 	})
 	seen := map[int]int{}
 	for range 200 { // both responses are sent: the probability that the test fails is 2^-199
-		status, _, _ := importtest.Send(t, url, importtest.Case{Method: "GET", Target: "/api/r"})
+		status, _, _ := Send(t, url, Case{Method: "GET", Target: "/api/r"})
 		seen[status]++
 	}
 	if got := slices.Sorted(maps.Keys(seen)); !slices.Equal(got, []int{200, 201}) {
@@ -246,10 +245,10 @@ func TestModes(t *testing.T) {
 	}
 }
 
-func TestTemplates(t *testing.T) {
+func TestMockoon_Templates(t *testing.T) {
 	body := `{{urlParam 'id'}} {{queryParam 'a' 'none'}} {{queryParam 'b' 'none'}} {{header 'X-A'}} {{body 'n.0'}} {{body 'f' 'x'}} {{method}} {{uppercase (queryParam 'a')}} {{add 1 2}} {{#if (eq (queryParam 'a') 'q')}}yes{{else}}no{{/if}} {{#repeat 2}}<{{@index}}>{{/repeat}} {{jwtPayload 'x'}}`
-	m := read(t, environment("", route("post", "t/:id", "null", fmt.Sprintf(`{"statusCode": 200, "body": %q}`, body)), route("get", "off", "null", `{"body": "{{method}}", "disableTemplating": true}`)))
-	importtest.Ask(t, m.Serve(t), []importtest.Case{
+	m := readEnvironment(t, environmentOf("", route("post", "t/:id", "null", fmt.Sprintf(`{"statusCode": 200, "body": %q}`, body)), route("get", "off", "null", `{"body": "{{method}}", "disableTemplating": true}`)))
+	Ask(t, m.Serve(t), []Case{
 		{Method: "POST", Target: "/api/t/7?a=q", Body: `{"n":[5]}`, Header: map[string]string{"X-A": "A"}, Status: 200, Want: "7 q none A 5 x POST Q 3 yes <0>,\n<1>\n {{jwtPayload 'x'}}"},
 		{Method: "GET", Target: "/api/off", Status: 200, Want: "{{method}}"},
 	})
@@ -259,27 +258,27 @@ func TestTemplates(t *testing.T) {
 }
 
 // Every equivalent of a kind of data is a kind that the server knows.
-func TestHelpersAreKnown(t *testing.T) {
+func TestMockoon_HelpersAreKnown(t *testing.T) {
 	body := ""
-	for _, name := range mockoon.Fakes() {
+	for _, name := range tableKeys(t, "mockoon/dialect.go", "var fakes = ") {
 		body += "{{faker '" + name + "'}} "
 	}
-	for _, name := range mockoon.Simple() {
+	for _, name := range tableKeys(t, "mockoon/dialect.go", "var simple = ") {
 		body += "{{" + name + "}} "
 	}
-	m := read(t, environment("", route("get", "x", "null", fmt.Sprintf(`{"body": %q}`, body))))
+	m := readEnvironment(t, environmentOf("", route("get", "x", "null", fmt.Sprintf(`{"body": %q}`, body))))
 	if got := m.Counts(); got != [3]int{1, 0, 0} {
 		t.Error(m.Items)
 	}
 }
 
-func TestCRUD(t *testing.T) {
+func TestMockoon_CRUD(t *testing.T) {
 	crud := `{"uuid": "c", "type": "crud", "endpoint": "things", "responses": [{"databucketID": "b", "bodyType": "DATABUCKET", "crudKey": "id"}]}`
 	served := route("get", "data", "null", `{"bodyType": "DATABUCKET", "databucketID": "b"}`)
-	m := read(t, environment(`"data": [{"id": "b", "name": "My things", "value": "[{\"id\": 1, \"name\": \"{x}\"}, {\"id\": 2, \"name\": \"y\"}]"}, {"id": "t", "name": "t", "value": "[{{#repeat 2}}1{{/repeat}}]"}],`, crud, served,
+	m := readEnvironment(t, environmentOf(`"data": [{"id": "b", "name": "My things", "value": "[{\"id\": 1, \"name\": \"{x}\"}, {\"id\": 2, \"name\": \"y\"}]"}, {"id": "t", "name": "t", "value": "[{{#repeat 2}}1{{/repeat}}]"}],`, crud, served,
 		strings.Replace(strings.Replace(crud, `"b"`, `"t"`, 1), `"things"`, `"lost"`, 1)))
 	json := map[string]string{"Content-Type": "application/json"}
-	importtest.Ask(t, m.Serve(t), []importtest.Case{
+	Ask(t, m.Serve(t), []Case{
 		{Method: "GET", Target: "/api/things", Status: 200, Want: `[{"id":1,"name":"{x}"},{"id":2,"name":"y"}]`, Has: map[string]string{"X-Env": "env"}},
 		{Method: "GET", Target: "/api/things?page=2&limit=1", Status: 200, Want: `[{"id":2,"name":"y"}]`},
 		{Method: "POST", Target: "/api/things", Body: `{"name":"z"}`, Header: json, Status: 201, Want: `{"name":"z","id":3}`},
@@ -294,7 +293,7 @@ func TestCRUD(t *testing.T) {
 	}
 }
 
-func TestCallbacksAndDelays(t *testing.T) {
+func TestMockoon_CallbacksAndDelays(t *testing.T) {
 	got := make(chan string, 1)
 	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		b := make([]byte, 100)
@@ -302,10 +301,10 @@ func TestCallbacksAndDelays(t *testing.T) {
 		got <- r.Method + " " + r.URL.Path + " " + string(b[:n])
 	}))
 	defer target.Close()
-	m := read(t, environment(`"callbacks": [{"uuid": "k", "method": "put", "uri": "`+target.URL+`/{{urlParam 'id'}}", "headers": [], "bodyType": "INLINE", "body": "x {{queryParam 'a'}}"}],`,
+	m := readEnvironment(t, environmentOf(`"callbacks": [{"uuid": "k", "method": "put", "uri": "`+target.URL+`/{{urlParam 'id'}}", "headers": [], "bodyType": "INLINE", "body": "x {{queryParam 'a'}}"}],`,
 		route("get", "c/:id", "null", `{"body": "", "callbacks": [{"uuid": "k", "latency": 0}, {"uuid": "none"}]}`),
 		route("get", "slow", "null", `{"body": "", "latency": 250}`)))
-	importtest.Ask(t, m.Serve(t), []importtest.Case{{Method: "GET", Target: "/api/c/9?a=b", Status: 200}})
+	Ask(t, m.Serve(t), []Case{{Method: "GET", Target: "/api/c/9?a=b", Status: 200}})
 	if hook := <-got; hook != "PUT /9 x b" {
 		t.Error(hook)
 	}
@@ -315,9 +314,9 @@ func TestCallbacksAndDelays(t *testing.T) {
 }
 
 // Folders determine the order; a file is read from the directory of the environment.
-func TestFoldersAndFiles(t *testing.T) {
+func TestMockoon_FoldersAndFiles(t *testing.T) {
 	dir := t.TempDir()
-	text := environment(`"folders": [{"uuid": "f", "name": "F", "children": [{"type": "route", "uuid": "gettwo/:x"}, {"type": "folder", "uuid": "f"}]}], "rootChildren": [{"type": "folder", "uuid": "f"}],`,
+	text := environmentOf(`"folders": [{"uuid": "f", "name": "F", "children": [{"type": "route", "uuid": "gettwo/:x"}, {"type": "folder", "uuid": "f"}]}], "rootChildren": [{"type": "folder", "uuid": "f"}],`,
 		route("get", "two/three", "null", `{"body": "literal"}`), route("get", "two/:x", "null", `{"body": "parameter"}`),
 		route("get", "file", "null", `{"bodyType": "FILE", "filePath": "./f.json", "sendFileAsBody": true, "body": ""}`),
 		route("get", "out", "null", `{"bodyType": "FILE", "filePath": "../f.json"}`))
@@ -330,18 +329,18 @@ func TestFoldersAndFiles(t *testing.T) {
 	if err != nil || !mockoon.Recognizes(s) {
 		t.Fatal("not recognized", err)
 	}
-	m, err := importtest.Try(t, mockoon.Read, s, draft.Options{})
+	m, err := importTry(t, mockoon.Read, s, draft.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	importtest.Ask(t, m.Serve(t), []importtest.Case{
+	Ask(t, m.Serve(t), []Case{
 		{Method: "GET", Target: "/api/two/three", Status: 200, Want: "parameter"},
 		{Method: "GET", Target: "/api/file", Status: 200, Want: `{"m": "GET"}`, Has: map[string]string{"Content-Type": "application/json"}},
 		{Method: "GET", Target: "/api/out", Status: 404, Want: "…"},
 	})
 }
 
-func TestErrorsHavePlaces(t *testing.T) {
+func TestMockoon_ErrorsHavePlaces(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"{\"routes\":\n 5}", "e.json:1:1: has no list of routes; expected an environment of Mockoon"},
 		{"{\"routes\":\n [}", "e.json:2:3: this is not JSON; expected a value here"},
@@ -353,7 +352,7 @@ func TestErrorsHavePlaces(t *testing.T) {
 			t.Errorf("%s: %v, want %s", c.text, err, c.want)
 		}
 	}
-	m := read(t, environment("", route("propfind", "a", "null", `{"body": ""}`), `{"type": "ws", "endpoint": "w"}`, route("get", "a:b", "null", `{}`), route("get", "n", "null"), route("get", "st", "null", `{"statusCode": 99}`), "5"))
+	m := readEnvironment(t, environmentOf("", route("propfind", "a", "null", `{"body": ""}`), `{"type": "ws", "endpoint": "w"}`, route("get", "a:b", "null", `{}`), route("get", "n", "null"), route("get", "st", "null", `{"statusCode": 99}`), "5"))
 	var got []string
 	for _, i := range m.Items {
 		got = append(got, fmt.Sprint(i.Kind, " ", i.Pos.Line, ":", i.Pos.Column))
@@ -363,18 +362,18 @@ func TestErrorsHavePlaces(t *testing.T) {
 	}
 }
 
-func FuzzRead(f *testing.F) {
-	f.Add(environment(`"data": [{"id": "b", "value": "[{\"id\":1}]"}],`, `{"type": "crud", "endpoint": "/a/:b/*", "responses": [{"databucketID": "b"}]}`, route("all", "/:a?/(.*)", `"RANDOM"`, `{"body": "{{#repeat 3}}{{faker 'person.firstName'}}{{/repeat}}"}`, `{}`)))
-	f.Add(environment("", route("get", ":a(\\\\d+)", "null", `{"rules": [{"target": "body", "modifier": "$.a['b']", "operator": "regex", "value": "("}, {"target": "templating", "modifier": "{{header 'a'}}", "value": "x"}]}`)))
+func FuzzMockoon(f *testing.F) {
+	f.Add(environmentOf(`"data": [{"id": "b", "value": "[{\"id\":1}]"}],`, `{"type": "crud", "endpoint": "/a/:b/*", "responses": [{"databucketID": "b"}]}`, route("all", "/:a?/(.*)", `"RANDOM"`, `{"body": "{{#repeat 3}}{{faker 'person.firstName'}}{{/repeat}}"}`, `{}`)))
+	f.Add(environmentOf("", route("get", ":a(\\\\d+)", "null", `{"rules": [{"target": "body", "modifier": "$.a['b']", "operator": "regex", "value": "("}, {"target": "templating", "modifier": "{{header 'a'}}", "value": "x"}]}`)))
 	f.Add(`{"source": "mockoon:1.7.0", "data": [{"type": "environment", "item": {"routes": [{"method": "get", "endpoint": "a", "responses": [{"statusCode": "200", "filePath": "/x"}]}]}}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		_, _ = importtest.Try(t, mockoon.Read, draft.NewSource("e.json", []byte(text)), draft.Options{})
+		_, _ = importTry(t, mockoon.Read, draft.NewSource("e.json", []byte(text)), draft.Options{})
 	})
 }
 
 // Requests that no route answers are passed on, with the headers of the environment; settings that
 // cannot be expressed are reported as lost.
-func TestProxyMode(t *testing.T) {
+func TestMockoon_ProxyMode(t *testing.T) {
 	var asked []string
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, fmt.Sprint(r.Method, " ", r.URL.RequestURI(), " ", r.Header["X-Request"]))
@@ -386,8 +385,8 @@ func TestProxyMode(t *testing.T) {
 	proxied := `"proxyMode": true, "proxyHost": "` + upstream.URL + `/base", "proxyReqHeaders": [{"key": "X-Request", "value": "{{header 'X-A'}}!"}], "proxyResHeaders": [{"key": "X-Answer", "value": "own"}],`
 	routes := []string{route("get", "r", "null", `{"statusCode": 200, "body": "route"}`),
 		route("get", "f", `"FALLBACK"`, `{"statusCode": 200, "body": "rule", "rules": [{"target": "query", "modifier": "a", "operator": "equals", "value": "1"}]}`)}
-	m := read(t, environment(proxied, routes...))
-	importtest.Ask(t, m.Serve(t), []importtest.Case{
+	m := readEnvironment(t, environmentOf(proxied, routes...))
+	Ask(t, m.Serve(t), []Case{
 		{Method: "GET", Target: "/api/r", Status: 200, Want: "route"},
 		{Method: "GET", Target: "/api/f?a=1", Status: 200, Want: "rule"},
 		{Method: "GET", Target: "/api/f?a=2", Header: map[string]string{"X-A": "a"}, Status: 418, Want: "passed", Has: map[string]string{"X-Answer": "own"}},
@@ -403,7 +402,7 @@ func TestProxyMode(t *testing.T) {
 		`"proxyMode": true, "proxyHost": "",`,
 		`"proxyMode": true, "proxyHost": "` + upstream.URL + `", "proxyRemovePrefix": true,`,
 	} {
-		m := read(t, environment(lost, routes...))
+		m := readEnvironment(t, environmentOf(lost, routes...))
 		if got := m.Counts(); got != [3]int{2, 0, 1} || !strings.Contains(m.Text, "# lost: requests that no route answers are passed on to") {
 			t.Errorf("%s: %v: %v", lost, got, m.Items)
 		}
