@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -40,11 +39,8 @@ func statuses(e *item.Endpoint) []int {
 		all = append(all, statusOf(&o.Response))
 	}
 	for _, o := range likely(e) {
-		if l := o.Latency; l != nil && l.FailureRate > 0 {
-			all = append(all, http.StatusInternalServerError)
-		}
-		if l := o.Latency; l != nil && l.TimeoutRate > 0 {
-			all = append(all, http.StatusGatewayTimeout)
+		for _, a := range (policy.Group{Latency: o.Latency}).Answers() {
+			all = append(all, a.Status)
 		}
 	}
 	slices.Sort(all[1:])

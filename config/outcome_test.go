@@ -76,7 +76,7 @@ func TestWarningsOfOutcomes(t *testing.T) {
 		{"an external body with status 304", inOutcomes("{status: 304, external-body: §{provider: json, path: a}}"), one(atOutcomes+"[0].external-body", "status 304 has no body")},
 		{"a body that is nearly JSON", inOutcomes("body: '{\"a\": §}'"), one(atOutcomes+"[0].body", "looks like JSON")},
 		{"headers of the server", inOutcomes("headers: {§Date: x}"), one(atOutcomes+"[0].headers.Date", "is left out")},
-		{"a body behind a reset", inOutcomes("{status: 500, body: §x, fault: {type: reset}}"), one(atOutcomes+"[0].body", "is never sent: requests with the fault reset get no answer")},
+		{"a body behind a reset", inOutcomes("{status: §500, body: x, fault: {type: reset}}"), one(atOutcomes+"[0].status", "is never sent: requests with the fault reset get no answer")},
 		{"an answer behind the fault of its endpoint", inOutcomes("{status: §500}", "{status: 500, fault: {type: truncate}}", "{}") + "    fault: {type: empty}\n",
 			one(atOutcomes+"[0].status", "is never sent: requests with the fault empty")},
 		{"headers behind a reset", "- endpoint: {path: /x, response: {headers: §{X-A: 1}}, fault: {type: reset, rate: 100%}}\n", one(atResponse+".headers", "is never sent")},

@@ -88,7 +88,7 @@ func TestUpstreamErrors(t *testing.T) {
 		{proxied + "{to: real, when: §missing}}}", "missing requires external-body, or find"},
 		{proxied + "real, body: §x}}", "proxy and body are both given"},
 		{proxied + "real, external-body: §{provider: json, path: http://a}}}", "proxy and external-body are both given"},
-		{proxied + "real, status: §201}}", "status and proxy are both given"},
+		{proxied + "real, status: §201}}", "proxy and status are both given"},
 	} {
 		text, places := marked("f.yml", c.in)
 		errs := Parse("f.yml", []byte(text)).Problems.Errors()

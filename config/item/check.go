@@ -19,7 +19,7 @@ func check(e *Endpoint, key string, node *syntax.Node, reported map[string]bool)
 	checkChanges(c, e.Do, finds, nil)
 	checkWebhooks(c, e.Webhooks, nil)
 	if e.Resource == nil { // a resource checks its own policies and outcomes
-		checkUnseen(c, &e.Response, e.Fault, []string{"response"})
+		checkUnseen(c, e.Fault, []string{"response"})
 		checkOutcomes(c, selection{outcomes: e.Responses, by: e.Select, per: e.Per, shared: e.SharesTurns(), fault: e.Fault, finds: finds})
 		policy.Of(e).Check(c, e.Path.Value, nil)
 	}

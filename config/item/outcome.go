@@ -127,7 +127,7 @@ func checkOutcomes(c *table.Checker, s selection) {
 		checkChanges(c, o.Do, s.finds, at)
 		checkWebhooks(c, o.Webhooks, at)
 		policy.Of(o).Check(c, "", at)
-		checkUnseen(c, &o.Response, cmp.Or(o.Fault, s.fault), at)
+		checkUnseen(c, cmp.Or(o.Fault, s.fault), at)
 	}
 	checkWeights(c, s)
 }

@@ -244,7 +244,7 @@ func setOn(d *table.Decoder, v table.Value, r *Resource) {
 			on := &On{Pos: v.Pos(), Key: v.Key}
 			table.Fill(d, v.Node, v.Key, onFields, on)
 			c := table.Check(on.Pos, v.Key, v.Node, d.Reported)
-			checkUnseen(c, &on.Response, on.Fault, nil)
+			checkUnseen(c, on.Fault, nil)
 			checkOutcomes(c, selection{outcomes: on.Responses, by: on.Select, fault: on.Fault})
 			policy.Of(on).Check(c, "", nil)
 			d.AddAll(c.Problems)

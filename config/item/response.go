@@ -2,6 +2,7 @@ package item
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -34,15 +35,15 @@ const (
 
 // ResponseFields are the keys of a response. The slice must not be modified.
 var ResponseFields = []table.Field[Response]{
-	table.Of[Response](table.Row{Key: "status", Doc: "the status; 200 by default", Kinds: table.Numbers, Min: minStatus, Max: maxStatus}),
-	table.With(table.Row{Key: "headers", Mask: table.MaskTemplate, Doc: "the headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue},
+	table.Of[Response](table.Row{Key: "status", Said: true, Doc: "the status; 200 by default", Kinds: table.Numbers, Min: minStatus, Max: maxStatus}),
+	table.With(table.Row{Key: "headers", Said: true, Passed: true, Mask: table.MaskTemplate, Doc: "the headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue},
 		func(d *table.Decoder, v table.Value, r *Response) { r.Headers = decodeHeaders(d, v) }),
-	table.With(table.Row{Key: "body", Mask: table.MaskTemplate, Doc: "the body: a text, or a map or list that is served as JSON", Kinds: table.Bodies},
+	table.With(table.Row{Key: "body", Said: true, Mask: table.MaskTemplate, Doc: "the body: a text, or a map or list that is served as JSON", Kinds: table.Bodies},
 		func(d *table.Decoder, v table.Value, r *Response) { r.Body, r.BodyJSON = decodeBody(d, v, r.Raw) }),
 	table.Map[Response](table.Row{Key: "external-body", Doc: "a body from a file or a URL, instead of body"}, externalFields),
-	table.With(table.Row{Key: "proxy", Doc: "passes the request on to an upstream", Kinds: table.Texts | table.Maps, Filled: true,
+	table.With(table.Row{Key: "proxy", Passed: true, Doc: "passes the request on to an upstream", Kinds: table.Texts | table.Maps, Filled: true,
 		Form: "the name of an upstream, or a map with to", Table: table.Rows(proxyFields)}, func(d *table.Decoder, v table.Value, r *Response) { r.Proxy = decodeProxy(d, v) }),
-	table.With(table.Row{Key: "template", Doc: "false switches placeholders off", Kinds: table.Bools},
+	table.With(table.Row{Key: "template", Said: true, Passed: true, Doc: "false switches placeholders off", Kinds: table.Bools},
 		func(_ *table.Decoder, v table.Value, r *Response) { r.Raw = !v.Truth() }),
 }
 
@@ -134,17 +135,20 @@ func checkProxy(c *table.Checker, r *Response, finds bool, at []string) {
 	if p == nil {
 		return
 	}
-	found := r.External != nil || finds
-	switch {
-	case p.When == ProxyMissing && !found:
+	if missing := p.When == ProxyMissing; missing && r.External == nil && !finds {
 		c.Wrong("when: missing requires external-body, or find in the endpoint", table.Below(at, "proxy", "when")...)
-	case p.When == ProxyMissing:
-	case r.External != nil:
-		c.Wrong(table.BothGiven("proxy", "external-body")+", or when: missing in proxy", table.Below(at, "external-body")...)
-	case r.declaresBody():
-		c.Wrong(table.BothGiven("proxy", "body"), table.Below(at, "body")...)
-	case r.Status != 0:
-		c.Wrong("status and proxy are both given; expected one, because the upstream determines the status", table.Below(at, "status")...)
+	} else if !missing {
+		for key := range given(c, at) {
+			if key.Passed {
+				continue
+			}
+			what := table.BothGiven("proxy", key.Key)
+			if key.Key == "external-body" {
+				what += ", or when: missing in proxy"
+			}
+			c.Wrong(what, table.Below(at, key.Key)...)
+			break
+		}
 	}
 	if path := p.Path.Value; path != "" && path[0] != '/' && !strings.HasPrefix(path, "{{") && !strings.HasPrefix(path, "{%") {
 		c.Wrong(fmt.Sprintf("%q does not begin with /", wording.Clip(path)), table.Below(at, "proxy", "path")...)
@@ -154,17 +158,25 @@ func checkProxy(c *table.Checker, r *Response, finds bool, at []string) {
 }
 
 // checkUnseen warns about the first part of an answer that is never sent because of a fault.
-func checkUnseen(c *table.Checker, r *Response, f *policy.Fault, at []string) {
+func checkUnseen(c *table.Checker, f *policy.Fault, at []string) {
 	if f == nil || f.EffectiveRate() != 1 || !f.SendsNothing() {
 		return
 	}
-	for _, k := range []struct {
-		key   string
-		given bool
-	}{{"body", r.declaresBody()}, {"external-body", r.External != nil}, {"proxy", r.Proxy != nil}, {"headers", len(r.Headers) > 0}, {"status", r.Status != 0}} {
-		if k.given {
-			c.Warn(fmt.Sprintf("is never sent: requests with the fault %s get no answer", f.Type), table.Below(at, k.key)...)
+	for key := range given(c, at) {
+		if key.Kinds != table.Bools { // a switch is not sent
+			c.Warn(fmt.Sprintf("is never sent: requests with the fault %s get no answer", f.Type), table.Below(at, key.Key)...)
 			return
+		}
+	}
+}
+
+// given returns the keys of the response at the given keys, in the order of their table.
+func given(c *table.Checker, at []string) iter.Seq[table.Row] {
+	return func(yield func(table.Row) bool) {
+		for _, f := range ResponseFields {
+			if c.Node(table.Below(at, f.Key)...) != nil && !yield(f.Row) {
+				return
+			}
 		}
 	}
 }

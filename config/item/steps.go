@@ -116,7 +116,7 @@ func checkMove(c *table.Checker, m *Move, earlier []Move) {
 	if m.From != "" && slices.ContainsFunc(earlier, func(e Move) bool { return e.From == m.From }) {
 		c.Wrong(fmt.Sprintf("%q is left by an earlier move; expected one move from each value", wording.Clip(m.From)), "from")
 	}
-	policy.CheckLatency(c, m.After, []string{"after"})
+	policy.CheckAfter(c, m.After, "after")
 	checkWebhooks(c, m.Webhooks, nil)
 	if len(m.To) == 0 && !c.Faulty("to") {
 		c.Wrong("is an empty list; expected a value", "to")

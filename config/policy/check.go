@@ -3,15 +3,25 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 )
 
-// CheckLatency checks the latency at the given keys; nil means none.
-func CheckLatency(c *table.Checker, l *Latency, at []string) {
-	if l == nil || c.Faulty(at...) {
+func (l *Latency) answers() (all []Answer) {
+	if l.FailureRate > 0 {
+		all = append(all, Answer{http.StatusInternalServerError, "an injected failure"})
+	}
+	if l.TimeoutRate > 0 {
+		all = append(all, Answer{http.StatusGatewayTimeout, "an injected timeout"})
+	}
+	return all
+}
+
+func (l *Latency) check(c *table.Checker, _ string, at []string) {
+	if c.Faulty(at...) {
 		return
 	}
 	n := c.Node(at...)

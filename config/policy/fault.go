@@ -55,9 +55,10 @@ func (f *Fault) EffectiveRate() float64 {
 // SendsNothing reports whether requests with the fault get no answer at all.
 func (f *Fault) SendsNothing() bool { return f.Type == reset || f.Type == empty }
 
-// checkFault checks the fault at the given keys; nil means none.
-func checkFault(c *table.Checker, f *Fault, at []string) {
-	if f == nil || c.Faulty(at...) {
+func (f *Fault) answers() []Answer { return nil }
+
+func (f *Fault) check(c *table.Checker, _ string, at []string) {
+	if c.Faulty(at...) {
 		return
 	}
 	if f.BytesPerSecond != 0 && f.Type != slowBody {

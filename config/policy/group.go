@@ -40,15 +40,51 @@ func (g Group) Over(other Group) Group {
 	return g
 }
 
-// Keys returns the keys of the policies that are declared.
-func (g Group) Keys() (keys []string) {
+// policy is what each policy says about itself.
+type policy interface {
+	// check checks the policy at a key, for an endpoint with the given path.
+	check(c *table.Checker, path string, at []string)
+	// Answers returns the responses that the policy itself sends.
+	answers() []Answer
+}
+
+// Answer is a response that a policy sends instead of the declared one.
+type Answer struct {
+	Status int
+	Why    string
+}
+
+// keyed is a policy under its key.
+type keyed struct {
+	policy
+	key string
+}
+
+// declared returns the policies that are declared.
+func (g Group) declared() (all []keyed) {
 	own := reflect.ValueOf(g)
 	for i := range own.NumField() {
-		if !own.Field(i).IsNil() {
-			keys = append(keys, table.KeyOf(own.Type().Field(i)))
+		if p, is := own.Field(i).Interface().(policy); is && !own.Field(i).IsNil() {
+			all = append(all, keyed{p, table.KeyOf(own.Type().Field(i))})
 		}
 	}
+	return all
+}
+
+// Keys returns the keys of the policies that are declared.
+func (g Group) Keys() (keys []string) {
+	for _, p := range g.declared() {
+		keys = append(keys, p.key)
+	}
 	return keys
+}
+
+// Answers returns the responses that the policies themselves send.
+func (g Group) Answers() (all []Answer) {
+	for _, p := range g.declared() {
+		all = append(all, p.answers()...)
+	}
+	return all
 }
 
 // each calls f for each policy that a declaration can have, with the field of g and the field of
@@ -64,8 +100,7 @@ func (g *Group) each(declaration any, f func(own, its reflect.Value)) {
 
 // Check checks the policies under their keys, below the keys at. path is the path of the endpoint.
 func (g Group) Check(c *table.Checker, path string, at []string) {
-	CheckLatency(c, g.Latency, table.Below(at, "latency"))
-	checkFault(c, g.Fault, table.Below(at, "fault"))
-	checkRateLimit(c, g.RateLimit, path, table.Below(at, "rate-limit"))
-	checkCapacity(c, g.Capacity, table.Below(at, "capacity"))
+	for _, p := range g.declared() {
+		p.check(c, path, table.Below(at, p.key))
+	}
 }

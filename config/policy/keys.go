@@ -23,6 +23,13 @@ func LimitKeys[T any](requests string) []table.Field[T] {
 	}
 }
 
+// CheckAfter checks the value of a key that AfterKey returned.
+func CheckAfter(c *table.Checker, l *Latency, key string) {
+	if l != nil {
+		l.check(c, "", []string{key})
+	}
+}
+
 // AfterKey returns the key after. Its value is a latency without rates: a duration, or a map. T has
 // a Go field for it.
 func AfterKey[T any](doc string) table.Field[T] {

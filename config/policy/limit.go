@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -81,10 +82,11 @@ const keyPattern = `^((query|path)-params\..+|(header-params\.)?[A-Za-z0-9!#$%&'
 // IsShared reports whether all replicas count together.
 func (l *RateLimit) IsShared() bool { return l.Scope == LimitScopes[1] }
 
-func checkRateLimit(c *table.Checker, l *RateLimit, path string, at []string) {
-	if l == nil {
-		return
-	}
+func (l *RateLimit) answers() []Answer {
+	return []Answer{{http.StatusTooManyRequests, "the rate limit is exceeded"}}
+}
+
+func (l *RateLimit) check(c *table.Checker, path string, at []string) {
 	if l.Max > maxLogged && (l.Algorithm == "" || l.Algorithm == LimitAlgorithms[0]) {
 		c.Wrong(fmt.Sprintf("%d requests in a window; expected 1 to %d with %s, or another algorithm: %s or %s",
 			l.Max, maxLogged, LimitAlgorithms[0], LimitAlgorithms[1], LimitAlgorithms[2]), table.Below(at, "max-requests")...)
@@ -144,8 +146,12 @@ func pathParamFault(name, path string) string {
 	return fmt.Sprintf("the path has no parameter %q%s; it has %s", wording.Clip(name), wording.DidYouMean(name, declared), strings.Join(declared, ", "))
 }
 
-func checkCapacity(c *table.Checker, p *Capacity, at []string) {
-	if p == nil || c.Faulty(at...) {
+func (p *Capacity) answers() []Answer {
+	return []Answer{{http.StatusServiceUnavailable, "more requests wait than the capacity allows"}}
+}
+
+func (p *Capacity) check(c *table.Checker, _ string, at []string) {
+	if c.Faulty(at...) {
 		return
 	}
 	if p.Scope == LimitScopes[1] {

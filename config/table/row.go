@@ -55,6 +55,7 @@ type Row struct {
 	Of       string // the key of the Go field, if it differs
 	Given    string // the key of a Go field of type bool that becomes true if the key is given
 	Said     bool   // OpenAPI can express the key; others are exported as an extension
+	Passed   bool   // of a response: it applies to the answer of an upstream as well
 	Required bool
 	Unless   string // the key that may be given instead; "" for none. Giving both is an error
 	Many     *Many  // for a row that stands for many keys; Key is their name in messages

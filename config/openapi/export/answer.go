@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mockserver/config/item"
+	"mockserver/config/policy"
 	"mockserver/config/syntax"
 	"mockserver/internal/address"
 	"mockserver/internal/secret"
@@ -57,15 +58,11 @@ func (x *exporter) answers(responses *syntax.Node, e *item.Endpoint) {
 // ownAnswers adds the responses that the server itself may send for an endpoint, except those whose
 // statuses already have responses.
 func ownAnswers(responses *syntax.Node, e *item.Endpoint) {
-	own := func(status int, holds bool, description string) {
-		if code := strconv.Itoa(status); holds && responses.Get(code) == nil {
-			responses.Set(code, syntax.NewMap().SetText("description", description))
+	for _, a := range policy.Of(e).Answers() {
+		if code := strconv.Itoa(a.Status); responses.Get(code) == nil {
+			responses.Set(code, syntax.NewMap().SetText("description", a.Why))
 		}
 	}
-	own(http.StatusTooManyRequests, e.RateLimit != nil, "the rate limit is exceeded")
-	own(http.StatusServiceUnavailable, e.Capacity != nil, "more requests wait than the capacity allows")
-	own(http.StatusInternalServerError, e.Latency != nil && e.Latency.FailureRate > 0, "an injected failure")
-	own(http.StatusGatewayTimeout, e.Latency != nil && e.Latency.TimeoutRate > 0, "an injected timeout")
 }
 
 // writeAnswer adds a response to the responses. Several responses with the same status and media

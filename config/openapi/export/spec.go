@@ -11,6 +11,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/item"
 	"mockserver/config/syntax"
+	"mockserver/config/table"
 	"mockserver/internal/semantics"
 	"mockserver/internal/tags"
 )
@@ -271,7 +272,7 @@ func fixed(r *item.Response) bool {
 		}
 		names[name] = true
 	}
-	return r.External == nil && (r.Raw || !tags.In(r.Body.Value))
+	return !table.Unsaid(item.ResponseFields, r) && (r.Raw || !tags.In(r.Body.Value))
 }
 
 // items writes the items that OpenAPI cannot express at all: the paths of WebSocket connections,
