@@ -65,7 +65,9 @@ mockserver/config/openapi/export -> mockserver/config
 mockserver/config/openapi/export -> mockserver/config/item
 mockserver/config/openapi/export -> mockserver/config/openapi
 mockserver/config/openapi/export -> mockserver/config/openapi/jsonvalue
+mockserver/config/openapi/export -> mockserver/config/policy
 mockserver/config/openapi/export -> mockserver/config/syntax
+mockserver/config/openapi/export -> mockserver/config/table
 mockserver/config/openapi/generate -> mockserver/config/openapi/invent
 mockserver/config/openapi/generate -> mockserver/config/openapi/jsonvalue
 mockserver/config/openapi/generate -> mockserver/config/openapi/text
