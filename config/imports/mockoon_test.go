@@ -403,7 +403,7 @@ func TestMockoon_ProxyMode(t *testing.T) {
 		`"proxyMode": true, "proxyHost": "` + upstream.URL + `", "proxyRemovePrefix": true,`,
 	} {
 		m := readEnvironment(t, environmentOf(lost, routes...))
-		if got := m.Counts(); got != [3]int{2, 0, 1} || !strings.Contains(m.Text, "# lost: requests that no route answers are passed on to") {
+		if got := m.Counts(); got != [3]int{2, 0, 1} || !strings.Contains(m.Text, "# lost: proxyMode: requests that no route answers are not passed on to") {
 			t.Errorf("%s: %v: %v", lost, got, m.Items)
 		}
 	}

@@ -113,13 +113,20 @@ func (d *Draft) Add(key string, value *Map, above ...string) *Declaration {
 	return &d.Declarations[len(d.Declarations)-1]
 }
 
-// AddOff adds a declaration that is commented out.
-func (d *Draft) AddOff(key string, value *Map, above ...string) {
-	d.Add(key, value, above...).Off = true
+// AddLost adds a declaration that is commented out, and reports its item as lost.
+func (d *Draft) AddLost(key string, value *Map, pos syntax.Pos, name, why string) {
+	d.Add(key, value, "lost: "+name+": "+why).Off = true
+	d.note(Lost, pos, name, why)
 }
 
-// Exact records that an item was imported exactly.
-func (d *Draft) Exact(pos syntax.Pos, name string) { d.note(Exact, pos, name, "") }
+// Report reports an item that is served: as exact, unless it differs.
+func (d *Draft) Report(pos syntax.Pos, name string, differs ...string) {
+	kind := Exact
+	if len(differs) > 0 {
+		kind = Approximate
+	}
+	d.note(kind, pos, name, strings.Join(differs, "; "))
+}
 
 // Approximate records that some answers of an item differ.
 func (d *Draft) Approximate(pos syntax.Pos, name, why string, args ...any) {

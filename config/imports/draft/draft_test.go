@@ -36,7 +36,7 @@ func FuzzTextsAreReadAsTheyWere(f *testing.F) {
 			key = "k" // keys of YAML have at most 1024 characters
 		}
 		d := &Draft{Title: []string{text}}
-		d.AddOff("endpoint", NewMap("body", text), text)
+		d.Add("endpoint", NewMap("body", text), text).Off = true
 		m := NewMap("in", NewMap("value", text, "list", List{text, Flow{List{text}}, NewMap("a", text, "b", text)})).Comment("in", text)
 		m.Get("in").(*Map).Set("map", Flow{NewMap(key, text)}).Set("after", text).Comment("after", text)
 		d.Add("endpoint", m, text)
@@ -64,7 +64,7 @@ func TestFormOfTheText(t *testing.T) {
 	e.Set("latency", Flow{NewMap("min", "8.1ms", "p99.9", "412ms")}).Comment("latency", "12 samples")
 	e.Set("responses", List{NewMap("weight", 3, "headers", &Map{}), NewMap("weight", 1.5, "body", "a\nb\n")}).Comment("responses", "4 requests")
 	d.Add("endpoint", e, "GET /users/1")
-	d.AddOff("endpoint", NewMap("path", "/x"), "lost")
+	d.Add("endpoint", NewMap("path", "/x"), "lost").Off = true
 	var b strings.Builder
 	if err := d.Write(&b); err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestFormOfTheText(t *testing.T) {
 
 func TestNothingButComments(t *testing.T) {
 	d := &Draft{}
-	d.AddOff("endpoint", NewMap("path", "/x"))
+	d.Add("endpoint", NewMap("path", "/x")).Off = true
 	if root := read(t, d); root.Kind != syntax.ListNode || len(root.Items) != 0 {
 		t.Errorf("got %+v, want an empty list", root)
 	}

@@ -109,12 +109,8 @@ func (e *endpoint) one(n *syntax.Node, condition string, i int, rules []*syntax.
 }
 
 func (e *endpoint) report(pos syntax.Pos, name string, why []string) {
-	switch {
-	case e.silent:
-	case len(why) > 0:
-		e.Approximate(pos, name, "%s", strings.Join(why, "; "))
-	default:
-		e.Exact(pos, name)
+	if !e.silent {
+		e.Report(pos, name, why...)
 	}
 }
 
@@ -128,8 +124,7 @@ func (e *endpoint) off(n *syntax.Node, i int, why string) {
 	if status, err := strconv.Atoi(text(get(n, "statusCode"))); err == nil {
 		response.Set("status", status)
 	}
-	e.AddOff("endpoint", e.base(e.needs).Set("response", response), "lost: "+e.label(n, i)+": "+why)
-	e.Lost(n.Pos(), e.label(n, i), "%s", why)
+	e.AddLost("endpoint", e.base(e.needs).Set("response", response), n.Pos(), e.label(n, i), why)
 }
 
 // several adds an endpoint whose responses are chosen at random or in turn. If one of them cannot

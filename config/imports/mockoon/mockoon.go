@@ -61,8 +61,8 @@ func (r *reader) environment() {
 		case "crud":
 			r.crud(route)
 		case "ws":
-			r.AddOff("websocket", draft.NewMap("path", "/"+text(get(route, "endpoint"))), "lost: a WebSocket")
-			r.Lost(route.Pos(), "/"+text(get(route, "endpoint")), "WebSockets are not imported")
+			path := "/" + text(get(route, "endpoint"))
+			r.AddLost("websocket", draft.NewMap("path", path), route.Pos(), path, "WebSockets are not imported")
 		default:
 			r.route(route)
 		}
@@ -133,8 +133,8 @@ func (r *reader) route(n *syntax.Node) {
 		err = fmt.Errorf("the route has no responses")
 	}
 	if err != nil {
-		r.AddOff("endpoint", draft.NewMap("method", method, "path", "/"+text(get(n, "endpoint")), "response", &draft.Map{}), "lost: "+name+": "+err.Error())
-		r.Lost(n.Pos(), name, "%s", err.Error())
+		e := draft.NewMap("method", method, "path", "/"+text(get(n, "endpoint")), "response", &draft.Map{})
+		r.AddLost("endpoint", e, n.Pos(), name, err.Error())
 		return
 	}
 	for _, path := range paths {

@@ -32,8 +32,8 @@ func (r *reader) proxy() {
 	}
 	e := draft.NewMap("method", "any", "path", "/*rest")
 	if why != "" {
-		r.AddOff("endpoint", e.Set("response", draft.NewMap("proxy", host)), "lost: requests that no route answers are passed on to "+host+": "+why)
-		r.Lost(r.root.Pos(), name, "requests that no route answers are not passed on to %s: %s", host, why)
+		why = "requests that no route answers are not passed on to " + host + ": " + why
+		r.AddLost("endpoint", e.Set("response", draft.NewMap("proxy", host)), r.root.Pos(), name, why)
 		return
 	}
 	a.Note(differs)

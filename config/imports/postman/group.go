@@ -132,7 +132,7 @@ func (r *reader) answer(a *answer, condition string, order []*answer) {
 		r.Approximate(a.pos, a.label, "%s", a.why)
 		return
 	}
-	r.Exact(a.pos, a.label)
+	r.Report(a.pos, a.label)
 	if a.target == "" {
 		return
 	}

@@ -293,9 +293,5 @@ func (g *group) report() {
 		}
 		g.draft.Note(g.pos(g.records[0]), name, "inferred: %s; --path says otherwise", strings.Join(found, ", "))
 	}
-	if len(g.faults) > 0 {
-		g.draft.Approximate(g.pos(g.records[0]), name, "%s", strings.Join(g.faults, "; "))
-		return
-	}
-	g.draft.Exact(g.pos(g.records[0]), name)
+	g.draft.Report(g.pos(g.records[0]), name, g.faults...)
 }

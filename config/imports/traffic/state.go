@@ -29,7 +29,8 @@ func (c *Collector) stateful(groups []*group) {
 			}
 			warned[g.name] = true
 			c.draft.Warn(c.pos(g.records[0]), g.name, "its answers change, and %s writes to it: this looks like state, which a resource would keep", w.name)
-			c.draft.AddOff("resource", draft.NewMap("path", collection), "this looks like state, which a resource instead of the endpoints of "+collection+" would keep:")
+			above := "this looks like state, which a resource instead of the endpoints of " + collection + " would keep:"
+			c.draft.Add("resource", draft.NewMap("path", collection), above).Off = true
 		}
 	}
 }

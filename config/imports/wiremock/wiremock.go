@@ -183,11 +183,7 @@ func (r *reader) mapping(n *mapping) {
 		r.Add("endpoint", e, above...)
 	}
 	r.ask(m, declarations[0])
-	if len(m.Differ) > 0 {
-		r.Approximate(pos, m.name, "%s", strings.Join(m.Differ, "; "))
-		return
-	}
-	r.Exact(pos, m.name)
+	r.Report(pos, m.name, m.Differ...)
 }
 
 // off adds the known parts of a mapping that cannot be served, commented out.
@@ -203,6 +199,5 @@ func (r *reader) off(m *made, pos syntax.Pos) {
 	if status := integer(get(get(m.Node, "response"), "status"), 200); status >= 200 && status <= 599 {
 		response.Set("status", status)
 	}
-	r.AddOff("endpoint", e.Set("response", response), "lost: "+m.name+": "+m.Gone)
-	r.Lost(pos, m.name, "%s", m.Gone)
+	r.AddLost("endpoint", e.Set("response", response), pos, m.name, m.Gone)
 }
