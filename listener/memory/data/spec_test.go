@@ -295,6 +295,33 @@ func TestMemory_OfAllSets(t *testing.T) {
 	c.talk([][2]string{{"POST /a" + large, "200 "}, {"POST /b" + large, `507 {"error":"No room for changes","code":"state_full"…`}, {"POST /b {}", "200 "}})
 }
 
+// TestMemory_OfParts: each isolated part counts 400 bytes and its name, so small rows of ten virtual
+// users do not fit into 4 KiB. Changes to rows that a user already has are made until then, and a
+// reset gives the room back.
+func TestMemory_OfParts(t *testing.T) {
+	server, c := begin(t, `
+- data: {name: a, isolate: header-params.X-VU}
+- resource: {path: /a, data: a}
+`, listener.Options{StateMemory: 4096})
+	full := func() (users int) {
+		for ; users < 20; users++ {
+			if resp, _ := c.exchange(`POST /a {"id": 1}`, "Content-Type: application/json", fmt.Sprint("X-VU: ", users)); resp.StatusCode == http.StatusInsufficientStorage {
+				break
+			}
+		}
+		return users
+	}
+	if n := full(); n < 2 || n > 9 {
+		t.Errorf("%d users have a part", n)
+	}
+	if err := server.Control().Data().Reset(nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if n := full(); n < 2 || n > 9 {
+		t.Errorf("%d users have a part after a reset", n)
+	}
+}
+
 // TestResource_Defaults: a resource has its own set, pages of 20 rows (at most 100), and keys of
 // each kind. Unknown parameters are ignored, and a declared endpoint takes precedence.
 func TestResource_Defaults(t *testing.T) {
