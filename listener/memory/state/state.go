@@ -12,7 +12,7 @@
 // base, a trie of changes by the number of the row, the newest rows in a block after it, the keys
 // of rows that were inserted, and a B-tree for each member. A version is never modified. A change
 // makes a new version that shares all nodes except those on the path to the change; versions also
-// share the block of newest rows and the buckets of keys. So a snapshot is one pointer, and readers
+// share the block of newest rows and the tables of keys. So a snapshot is one pointer, and readers
 // need no lock. A part without changes takes no memory.
 //
 // # Locking
