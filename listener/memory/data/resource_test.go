@@ -318,7 +318,7 @@ func TestResource_Rules(t *testing.T) {
 // the values in the path.
 func TestResource_Nested(t *testing.T) {
 	c, _ := serve(t, `
-- resource: {path: "/users/:user/orders", new-key: int, parent: {user: user_id}, filter: [n, user_id], page: {style: page}}
+- resource: {path: "/users/:user/orders", new-key: int, parent: {user: user_id}, filter: [n, user_id], page: {style: page}, put-creates: true}
 - endpoint: {path: /users/7/orders/special, response: {body: declared}}
 `)
 	asJSON := "Content-Type: application/json"
@@ -335,6 +335,9 @@ func TestResource_Nested(t *testing.T) {
 		{"GET /users/7.0/orders", `200 {"items":[{"n":1,"id":1,"user_id":7}],…`}, // as the row does
 		{`PATCH /users/7e0/orders/1 {"n": 1}`, `200 {"n":1,"id":1,"user_id":7}`},
 		{`PATCH /users/8/orders/2 {"user_id": 7}`, `200 {"n":1,"user_id":8,"id":2}`},
+		{`PUT /users/8/orders/1 {}`, `409 {"error":"Key exists"…`}, // the row of another user stays
+		{"GET /users/7/orders/1", `200 {"n":1,"id":1,"user_id":7}`},
+		{`PUT /users/8/orders/5 {}`, `201 {"id":5,"user_id":8}`},
 		{"GET /users/7/orders/special", "200 declared"},
 	}, asJSON)
 }

@@ -3,6 +3,7 @@ package data
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/valyala/fasthttp"
 
@@ -59,10 +60,11 @@ func (o *Operation) serve(w *work, r *matcher.Request, p *reply.Reply) *Failed {
 		return o.create(part, w, r, p)
 	}
 	row, key := o.set.get(&w.tx, part, w.keep(r.Param(o.row)))
-	if row.Found() && !o.isChild(row, r) {
-		row = state.Row{}
-	}
-	if !row.Found() && !(o.config.Name == "replace" && o.config.PutCreates) {
+	isOthers := row.Found() && !o.isChild(row, r)
+	switch creates := o.config.Name == "replace" && o.config.PutCreates; {
+	case isOthers && creates:
+		return refuse(reply.KeyExists, "the set %q already has a row %q", o.set.declared.Name, wording.Clip(string(key)))
+	case isOthers || !row.Found() && !creates:
 		return refuse(reply.RowNotFound, "the set %q has no row %q", o.set.declared.Name, wording.Clip(string(key)))
 	}
 	if kind, ok := r.Header("Content-Type"); ok && o.config.Name == "change" && !isPatch(kind) {
@@ -199,8 +201,7 @@ func (o *Operation) write(part, key []byte, row state.Row, w *work, r *matcher.R
 
 // isPatch reports whether a Content-Type is accepted for a merge patch.
 func isPatch(kind []byte) bool {
-	media := semantics.MediaType(string(kind))
-	return media == "application/merge-patch+json" || media == "application/json" || media == urlencoded || media == multipartForm
+	return slices.Contains([]string{"application/merge-patch+json", "application/json", urlencoded, multipartForm}, semantics.MediaType(string(kind)))
 }
 
 // stamped returns a row with the values from the path and its time stamps. A new row also gets the
