@@ -6,9 +6,13 @@ import (
 	"cmp"
 	"net/url"
 	"path"
+	"reflect"
 	"regexp"
 	"strings"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi"
 	"mockserver/config/openapi/jsonvalue"
 	"mockserver/config/syntax"
 )
@@ -79,7 +83,7 @@ var itemMethods = []string{"get", "put", "post", "delete", "options", "head", "p
 
 // walk changes the references in an object of another document to references into Root. It converts
 // the schemas in the object if Root has a newer version of OpenAPI.
-func (x *Export) walk(t *syntax.Node, of element, doc *syntax.Node) {
+func (x *Export) walk(t *syntax.Node, of openapi.Kind, doc *syntax.Node) {
 	if !t.IsMap() || x.done[t] {
 		return
 	}
@@ -87,22 +91,22 @@ func (x *Export) walk(t *syntax.Node, of element, doc *syntax.Node) {
 	if ref := t.Get("$ref").AsText(); ref != "" {
 		t.Set("$ref", syntax.NewText(x.component(ref, of, doc)))
 	}
-	if of == schemaObject {
+	if of.Is(typeOfSchema) {
 		if x.newer {
 			upgrade(t)
 		}
 		x.mapping(t.Get("discriminator", "mapping"), doc)
 	}
-	each(t, of, func(value *syntax.Node, of element) { x.walk(value, of, doc) })
-	if of == operationObject {
+	of.Each(t, func(value *syntax.Node, of openapi.Kind) { x.walk(value, of, doc) })
+	if of.Is(reflect.TypeFor[openapi3.Operation]()) {
 		x.security(t.Get("security"), doc)
 	}
 }
 
 // component returns the reference for a component of another document. It adds the component to
 // Root on first use. A reference that does not point into components is returned unchanged.
-func (x *Export) component(ref string, of element, doc *syntax.Node) string {
-	section := sections[of]
+func (x *Export) component(ref string, of openapi.Kind, doc *syntax.Node) string {
+	section := of.Section
 	name, ok := strings.CutPrefix(ref, "#/components/"+section+"/")
 	t := doc.Get("components", section, jsonvalue.UnescapePointer(name))
 	if !ok || t == nil {
@@ -127,7 +131,7 @@ func (x *Export) mapping(t *syntax.Node, doc *syntax.Node) {
 		if !strings.Contains(ref, "/") {
 			ref = "#/components/schemas/" + ref
 		}
-		if to := x.component(ref, schemaObject, doc); to != ref {
+		if to := x.component(ref, openapi.KindOf[openapi3.SchemaRef](), doc); to != ref {
 			t.Set(value, syntax.NewText(to))
 		}
 	}
@@ -142,7 +146,7 @@ func (x *Export) security(list, doc *syntax.Node) {
 	x.done[list] = true
 	for _, one := range list.List() {
 		for name, scopes := range one.Members() {
-			ref := x.component("#/components/securitySchemes/"+jsonvalue.EscapePointer(name), securityObject, doc)
+			ref := x.component("#/components/securitySchemes/"+jsonvalue.EscapePointer(name), openapi.KindOf[openapi3.SecuritySchemeRef](), doc)
 			one.Delete(name)
 			one.Set(jsonvalue.UnescapePointer(ref[strings.LastIndexByte(ref, '/')+1:]), scopes)
 		}
@@ -151,11 +155,11 @@ func (x *Export) security(list, doc *syntax.Node) {
 
 // Embed replaces references to example files (externalValue) in a document with the examples.
 func Embed(root *syntax.Node, read func(name string) ([]byte, error)) {
-	embed(root, root, documentObject, read)
+	embed(root, root, openapi.KindOf[openapi3.T](), read)
 }
 
 // embed replaces references to example files (externalValue) with the examples.
-func embed(root, t *syntax.Node, of element, read func(name string) ([]byte, error)) {
+func embed(root, t *syntax.Node, of openapi.Kind, read func(name string) ([]byte, error)) {
 	for media, m := range t.Get("content").Members() {
 		for name, example := range m.Get("examples").Members() {
 			if pointer, ok := strings.CutPrefix(example.Get("$ref").AsText(), "#"); ok {
@@ -179,7 +183,7 @@ func embed(root, t *syntax.Node, of element, read func(name string) ([]byte, err
 		}
 	}
 	if t.IsMap() {
-		each(t, of, func(value *syntax.Node, of element) { embed(root, value, of, read) })
+		of.Each(t, func(value *syntax.Node, of openapi.Kind) { embed(root, value, of, read) })
 	}
 }
 

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi"
 	"mockserver/config/syntax"
 )
 
@@ -13,7 +16,7 @@ import (
 func (x *Export) join(doc *syntax.Node, base string) (left []string) {
 	if isNewer(doc) && !isNewer(x.Root) {
 		x.Root.Set("openapi", doc.Get("openapi"))
-		visit(x.Root, documentObject, upgrade)
+		upgradeSchemas(x.Root, openapi.KindOf[openapi3.T]())
 	}
 	x.newer = isNewer(x.Root) && !isNewer(doc)
 	for key, item := range doc.Get("paths").Members() {
@@ -23,7 +26,7 @@ func (x *Export) join(doc *syntax.Node, base string) (left []string) {
 		}
 	}
 	for name, item := range doc.Get("webhooks").Members() {
-		x.walk(item, pathItemObject, doc)
+		x.walk(item, openapi.KindOf[openapi3.PathItem](), doc)
 		webhooks := x.Root.Make("webhooks")
 		webhooks.Set(unused(webhooks, name), item)
 	}
@@ -48,7 +51,7 @@ func (x *Export) joinItem(doc, item *syntax.Node, path string) bool {
 			op.Set("security", syntax.NewList()) // the security of Root does not apply
 		}
 	}
-	x.walk(item, pathItemObject, doc)
+	x.walk(item, openapi.KindOf[openapi3.PathItem](), doc)
 	key, to := x.Item(path)
 	if to == nil {
 		return false
