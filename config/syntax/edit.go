@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"encoding/json"
 	"errors"
 	"iter"
 	"slices"
@@ -31,11 +32,14 @@ func NewEntry(key string, value *Node) Entry {
 	return Entry{Key: &Node{Kind: TextNode, Text: Text{Value: key, Pos: value.Pos()}}, Value: value}
 }
 
-// ParseJSON parses a JSON text.
+// ParseJSON parses a JSON text, whose names must differ within each object.
 func ParseJSON(text []byte) (*Node, error) {
+	if !json.Valid(text) { // a file may be YAML instead
+		return nil, errors.New("not one JSON value")
+	}
 	docs, problems := Read(".json", text)
 	if err := problems.Err(); err != nil || len(docs) != 1 {
-		return nil, errors.Join(errors.New("not one JSON value"), err)
+		return nil, errors.Join(errors.New("not read"), err)
 	}
 	return docs[0], nil
 }

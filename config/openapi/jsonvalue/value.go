@@ -5,13 +5,13 @@ package jsonvalue
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"maps"
 	"math/big"
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"mockserver/config/syntax"
 )
 
 // A JSON value is nil, a bool, a json.Number, a string, a []any or an *Object. Numbers keep the
@@ -77,52 +77,11 @@ func (o *Object) Set(name string, v any) {
 
 // Parse parses one JSON value and keeps the order of names and all digits.
 func Parse(text []byte) (any, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	v, err := parseNext(d)
+	n, err := syntax.ParseJSON(text)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("more than one JSON value")
-	}
-	return v, nil
-}
-
-func parseNext(d *json.Decoder) (any, error) {
-	token, err := d.Token()
-	if err != nil {
-		return nil, err
-	}
-	switch token {
-	case json.Delim('['):
-		items := []any{}
-		for d.More() {
-			item, err := parseNext(d)
-			if err != nil {
-				return nil, err
-			}
-			items = append(items, item)
-		}
-		_, err := d.Token()
-		return items, err
-	case json.Delim('{'):
-		o := &Object{}
-		for d.More() {
-			name, err := d.Token()
-			if err != nil {
-				return nil, err
-			}
-			v, err := parseNext(d)
-			if err != nil {
-				return nil, err
-			}
-			o.Set(name.(string), v)
-		}
-		_, err := d.Token()
-		return o, err
-	}
-	return token, nil
+	return OfNode(n), nil
 }
 
 // Of converts a value at a place where a document allows any value, or a value that the library has
