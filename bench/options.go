@@ -65,9 +65,8 @@ var table = flags.Table[Options]{
 	{Name: "config", Short: "c", Value: "PATH", Several: true, Accepts: "the name of a file or a directory",
 		Doc: "measure each endpoint of this configuration instead of the scenarios; may be given several times",
 		Set: func(o *Options, v string) bool { o.Config = append(o.Config, v); return v != "" }},
-	{Name: "endpoint", Value: "TEXT", Accepts: "a text",
-		Doc: "with -c: only endpoints whose method and path contain this, such as \"GET /users\"",
-		Set: func(o *Options, v string) bool { o.Endpoint = v; return v != "" }},
+	{Name: "endpoint", Value: "TEXT", Accepts: "a text", Text: func(o *Options) *string { return &o.Endpoint },
+		Doc: "with -c: only endpoints whose method and path contain this, such as \"GET /users\""},
 	{Name: "requests", Value: "FILE", Accepts: "the name of a file",
 		Doc: "with -c: requests, lines METHOD URL with headers and @body as for vegeta",
 		Set: func(o *Options, v string) bool { o.Requests = v; return v != "" }},
@@ -77,9 +76,8 @@ var table = flags.Table[Options]{
 			o.Scenarios = append(o.Scenarios, strings.Split(v, ",")...)
 			return v != ""
 		}},
-	{Name: "list", Accepts: "true or false",
-		Doc: "list the scenarios",
-		Set: func(o *Options, v string) bool { return flags.Switch(&o.List, v) }},
+	{Name: "list", Switch: func(o *Options) *bool { return &o.List },
+		Doc: "list the scenarios"},
 	{Name: "target", Value: "URL", Accepts: "http://HOST:PORT",
 		Doc: "load this running server instead of starting one",
 		Set: func(o *Options, v string) bool { return readTarget(&o.Target, v) }},
@@ -100,12 +98,10 @@ var table = flags.Table[Options]{
 	{Name: "rate", Value: "RATE", Accepts: "a number of requests a second, or a share from 1% to 200%",
 		Doc: "send at a constant rate: requests a second, or a share of capacity such as 80%",
 		Set: func(o *Options, v string) bool { return readRate(&o.Rate, v) }},
-	{Name: "curve", Accepts: "true or false",
-		Doc: "measure latency at 10 % to 120 % of capacity",
-		Set: func(o *Options, v string) bool { return flags.Switch(&o.Curve, v) }},
-	{Name: "together", Accepts: "true or false",
-		Doc: "load all servers at once on one CPU: what a request costs, compared with the others",
-		Set: func(o *Options, v string) bool { return flags.Switch(&o.Together, v) }},
+	{Name: "curve", Switch: func(o *Options) *bool { return &o.Curve },
+		Doc: "measure latency at 10 % to 120 % of capacity"},
+	{Name: "together", Switch: func(o *Options) *bool { return &o.Together },
+		Doc: "load all servers at once on one CPU: what a request costs, compared with the others"},
 	{Name: "rival", Value: "NAME=COMMAND", Several: true, Accepts: "NAME=COMMAND with " + portOf + " in the command",
 		Doc: "with --together: another server, started with this command for sh; it listens on 127.0.0.1:" + portOf + " and answers the same requests",
 		Set: func(o *Options, v string) bool {
@@ -113,12 +109,10 @@ var table = flags.Table[Options]{
 			o.Rivals = append(o.Rivals, Rival{strings.TrimSpace(name), command})
 			return strings.TrimSpace(name) != "" && strings.Contains(command, portOf)
 		}},
-	{Name: "json", Value: "FILE", Accepts: "the name of a file",
-		Doc: "write the result as JSON",
-		Set: func(o *Options, v string) bool { o.JSON = v; return v != "" }},
-	{Name: "help", Short: "h", Accepts: "true or false",
-		Doc: "print this text",
-		Set: func(o *Options, v string) bool { return flags.Switch(&o.Help, v) }},
+	{Name: "json", Value: "FILE", Accepts: "the name of a file", Text: func(o *Options) *string { return &o.JSON },
+		Doc: "write the result as JSON"},
+	{Name: "help", Short: "h", Switch: func(o *Options) *bool { return &o.Help },
+		Doc: "print this text"},
 }
 
 // Usage returns the text that mockserver bench -h prints.

@@ -62,7 +62,7 @@ func Read(args []string, getenv func(string) string) (Settings, error) {
 	var s Settings
 	for _, f := range table {
 		if f.Initial != "" {
-			f.Set(&s, f.Initial)
+			f.Apply(&s, f.Initial)
 		}
 	}
 	r := argReader{flags: flags.Reader[Settings]{Flags: table, Into: &s, Help: "mockserver", Words: commandNames(), Note: s.note}}

@@ -33,18 +33,14 @@ var importTable = flags.Table[Import]{
 	{Name: "out", Short: "o", Value: "DIR", Accepts: "the name of a directory",
 		Doc: "write mocks.yml and its files here, instead of printing it",
 		Set: func(i *Import, v string) bool { i.Out = v; return v != "" }},
-	{Name: "force", Accepts: "true or false",
-		Doc: "overwrite files",
-		Set: func(i *Import, v string) bool { return flags.Switch(&i.Force, v) }},
-	{Name: "report", Value: "FILE", Accepts: "the name of a file",
-		Doc: "write the result of each item: a table, or JSON if the name ends with .json",
-		Set: func(i *Import, v string) bool { i.Report = v; return v != "" }},
-	{Name: "strict", Accepts: "true or false",
-		Doc: "exit with 1 if an item is not exact",
-		Set: func(i *Import, v string) bool { return flags.Switch(&i.Strict, v) }},
-	{Name: "check", Accepts: "true or false",
-		Doc: "send the requests of the source to the configuration that was made, and compare the answers",
-		Set: func(i *Import, v string) bool { return flags.Switch(&i.Check, v) }},
+	{Name: "force", Switch: func(i *Import) *bool { return &i.Force },
+		Doc: "overwrite files"},
+	{Name: "report", Value: "FILE", Accepts: "the name of a file", Text: func(i *Import) *string { return &i.Report },
+		Doc: "write the result of each item: a table, or JSON if the name ends with .json"},
+	{Name: "strict", Switch: func(i *Import) *bool { return &i.Strict },
+		Doc: "exit with 1 if an item is not exact"},
+	{Name: "check", Switch: func(i *Import) *bool { return &i.Check },
+		Doc: "send the requests of the source to the configuration that was made, and compare the answers"},
 	{Name: "against", Value: "URL", Accepts: "an http or https URL",
 		Doc: "send the requests of the source to this server as well, and compare its answers",
 		Set: func(i *Import, v string) bool {
@@ -60,9 +56,8 @@ var importTable = flags.Table[Import]{
 	{Name: "subtract", Value: "DURATION", Accepts: "a duration, such as 2ms",
 		Doc: "recordings and HAR: subtract this from latencies, for the network",
 		Set: func(i *Import, v string) bool { return flags.Duration(&i.Subtract, v) }},
-	{Name: "env", Value: "FILE", Accepts: "the name of a file",
-		Doc: "Postman: an environment with values of variables",
-		Set: func(i *Import, v string) bool { i.EnvFile = v; return v != "" }},
+	{Name: "env", Value: "FILE", Accepts: "the name of a file", Text: func(i *Import) *string { return &i.EnvFile },
+		Doc: "Postman: an environment with values of variables"},
 	{Name: "var", Value: "NAME=VALUE", Several: true, Accepts: "a name, = and a value",
 		Doc: "Postman: the value of a variable; may be given several times",
 		Set: func(i *Import, v string) bool {
@@ -73,9 +68,8 @@ var importTable = flags.Table[Import]{
 			i.Variables[name] = value
 			return ok && name != ""
 		}},
-	{Name: "help", Short: "h", Accepts: "true or false",
-		Doc: "print this text",
-		Set: func(i *Import, v string) bool { return flags.Switch(&i.Help, v) }},
+	{Name: "help", Short: "h", Switch: func(i *Import) *bool { return &i.Help },
+		Doc: "print this text"},
 }
 
 // ReadImport reads the arguments after the word import. The error names all invalid flags, one per

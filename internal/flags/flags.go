@@ -4,6 +4,7 @@
 package flags
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,11 +23,26 @@ type Flag[T any] struct {
 	Initial string // the default, as a user would write it; "" if there is none
 	Value   string // the name of the value in the usage; "" for a switch
 	Doc     string
-	Accepts string // describes valid values, for messages
+	Accepts string // describes valid values, for messages; "" for a switch
 	Several bool   // the flag may be given more than once
 	Secret  bool   // the value is never shown
-	// Set parses a value, and reports whether it is valid.
-	Set func(into *T, text string) bool
+	// One of these three is set. Switch returns the address of a switch, and Text that of a text
+	// that must not be empty. Set parses any other value, and reports whether it is valid.
+	Switch func(into *T) *bool
+	Text   func(into *T) *string
+	Set    func(into *T, text string) bool
+}
+
+// Apply sets the flag to a value, and reports whether the value is valid.
+func (f Flag[T]) Apply(into *T, value string) bool {
+	switch {
+	case f.Switch != nil:
+		return Switch(f.Switch(into), value)
+	case f.Text != nil:
+		*f.Text(into) = value
+		return value != ""
+	}
+	return f.Set(into, value)
 }
 
 // Shown returns a value of the flag as messages show it.
@@ -157,8 +173,8 @@ func (r *Reader[T]) set(f Flag[T], name, value string) {
 	if r.Note != nil {
 		r.Note(f, value)
 	}
-	if !f.Set(r.Into, value) {
-		r.Wrong("%s: %s is not valid; expected %s", name, f.Shown(value), f.Accepts)
+	if !f.Apply(r.Into, value) {
+		r.Wrong("%s: %s is not valid; expected %s", name, f.Shown(value), cmp.Or(f.Accepts, "true or false"))
 	}
 }
 

@@ -78,21 +78,17 @@ var table = flags.Table[order]{
 	{Name: "wait", Value: "DURATION", Initial: "0s", Accepts: "a duration, such as 2m",
 		Doc: "run: how long to wait for the replicas to agree",
 		Set: func(o *order, v string) bool { return flags.Duration(&o.wait, v) }},
-	{Name: "force", Accepts: "true or false",
-		Doc: "run: begin on the replicas that are ready even if the replicas do not agree",
-		Set: func(o *order, v string) bool { return flags.Switch(&o.force, v) }},
-	{Name: "reset-state", Accepts: "true or false",
-		Doc: "run: drop the changes to all rows first",
-		Set: func(o *order, v string) bool { return flags.Switch(&o.reset, v) }},
+	{Name: "force", Switch: func(o *order) *bool { return &o.force },
+		Doc: "run: begin on the replicas that are ready even if the replicas do not agree"},
+	{Name: "reset-state", Switch: func(o *order) *bool { return &o.reset },
+		Doc: "run: drop the changes to all rows first"},
 	{Name: "report", Value: "DIR", Initial: ".", Accepts: "the name of a directory",
 		Doc: "run: where report.json and report.html are written",
 		Set: func(o *order, v string) bool { o.report = v; return v != "" }},
-	{Name: "hdr", Accepts: "true or false",
-		Doc: "run: add distributions in the form of HdrHistogram to report.json",
-		Set: func(o *order, v string) bool { return flags.Switch(&o.hdr, v) }},
-	{Name: "help", Short: "h", Accepts: "true or false",
-		Doc: "print this text",
-		Set: func(o *order, v string) bool { return flags.Switch(&o.help, v) }},
+	{Name: "hdr", Switch: func(o *order) *bool { return &o.hdr },
+		Doc: "run: add distributions in the form of HdrHistogram to report.json"},
+	{Name: "help", Short: "h", Switch: func(o *order) *bool { return &o.help },
+		Doc: "print this text"},
 }
 
 // Usage returns the text that mockserver fleet -h prints.
@@ -148,7 +144,7 @@ func orderOf(args []string, env func(string) (string, bool)) (order, error) {
 			continue
 		}
 		if f.Initial != "" && (f.Name != "report" || o.report == "") && (f.Name != "wait" || o.wait == 0) {
-			f.Set(&o, f.Initial)
+			f.Apply(&o, f.Initial)
 		}
 	}
 	switch {
