@@ -20,29 +20,30 @@ type Fields struct{ form *form }
 
 // FieldsOf returns the reader for a schema; without a schema, all values are strings.
 func FieldsOf(s *jsonschema.Schema) Fields {
-	return Fields{forms{known: map[*schema]*form{}}.of(described{}.schema(s))}
+	return Fields{forms{map[*schema]*form{}, &schemas{}}.of(described{}.schema(s))}
 }
 
 // described contains the descriptions of the schemas seen so far, which may be recursive.
 type described map[*jsonschema.Schema]*schema
 
-// schema describes the types and parts of the values that a schema is for.
+// schema describes the types and parts of the values that a schema is for. jsonschema checks them.
 func (d described) schema(s *jsonschema.Schema) *schema {
 	if s == nil || d[s] != nil {
 		return d[s]
 	}
-	out := &schema{plain: s, properties: map[string]*schema{}}
+	out := &schema{properties: map[string]*schema{}}
 	d[s] = out
+	out.format = &format{fits: func(v any) bool { return s.Validate(v) == nil }}
 	if s.Types != nil {
 		for _, name := range s.Types.ToStrings() {
 			out.types |= typeNames[name]
 		}
 	}
 	if s.Enum != nil {
-		out.allowed = append(out.allowed, allowed{values: s.Enum.Values})
+		out.allowed = append(out.allowed, allowing(true, s.Enum.Values...))
 	}
 	if s.Const != nil {
-		out.allowed = append(out.allowed, allowed{values: []any{*s.Const}})
+		out.allowed = append(out.allowed, allowing(false, *s.Const))
 	}
 	for name, property := range s.Properties {
 		out.properties[name] = d.schema(property)
@@ -58,17 +59,19 @@ func (d described) schema(s *jsonschema.Schema) *schema {
 			out.items = d.schema(one)
 		}
 	}
-	out.allOf, out.anyOf, out.oneOf = d.schemas(append([]*jsonschema.Schema{s.Ref}, s.AllOf...)), d.schemas(s.AnyOf), d.schemas(s.OneOf)
+	out.allOf, out.anyOf, out.oneOf = d.schemas(s.AllOf), d.schemas(s.AnyOf), d.schemas(s.OneOf)
+	if s.Ref != nil { // which may lead back
+		target := d.schema(s.Ref)
+		out.allOf = append(out.allOf, &schema{ref: func() *schema { return target }})
+	}
 	out.condition = condition{then: d.schema(s.Then), otherwise: d.schema(s.Else)}
 	return out
 }
 
 func (d described) schemas(list []*jsonschema.Schema) []*schema {
-	var all []*schema
-	for _, s := range list {
-		if s != nil {
-			all = append(all, d.schema(s))
-		}
+	all := make([]*schema, len(list))
+	for i, s := range list {
+		all[i] = d.schema(s)
 	}
 	return all
 }

@@ -29,7 +29,7 @@ var typeNames = map[string]types{
 // form contains the parts of a schema that are needed to convert strings in a request to values.
 type form struct {
 	schema     *schema
-	from       *schemas // nil for a schema compiled by jsonschema
+	from       *schemas
 	types      types
 	items      *form            // nil when items are not described
 	properties map[string]*form // by name
@@ -184,9 +184,6 @@ func (f *form) value(text string) any {
 
 // fits reports whether a string satisfies the schema.
 func (f *form) fits(text string) bool {
-	if f.from == nil {
-		return f.schema.plain.Validate(text) == nil
-	}
 	r := f.from.begin(text)
 	r.silent = true
 	return r.validate(f.schema, text).ok()

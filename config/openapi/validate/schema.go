@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"mockserver/config/openapi/jsonvalue"
 	"mockserver/config/openapi/text"
@@ -47,8 +46,6 @@ type schema struct {
 	allOf, anyOf, oneOf []*schema
 	choices             []choice
 	condition           condition
-
-	plain *jsonschema.Schema // what the parts above describe, if another compiler made it
 }
 
 // refusal is a reason for which a schema rejects every value.
