@@ -42,10 +42,11 @@ func (u *Upstream) Do(x *Exchange, a *Asked) (err error) {
 		return err
 	}
 	x.placed = true
+	x.waiter = a.Waiter
 	if err = x.ask(a, begun.Add(x.Waited)); err == nil {
 		err = x.readWhole(a.Room, a.Most)
 	}
-	if err != nil {
+	if x.waiter = nil; err != nil {
 		x.closes = true
 		err = x.cause(err)
 		x.end()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
 
@@ -44,6 +45,7 @@ type Exchange struct {
 	from     io.Reader // conn, except in tests
 	deadline time.Time
 	hurried  bool   // the read deadline is before deadline
+	waiter   Waiter // the client, while Do has not returned
 	out      []byte // the request
 	headSize int    // of the request
 	named    [][]byte
@@ -86,10 +88,18 @@ func (x *Exchange) unhurry() {
 	}
 }
 
-// readConn reads from the connection.
-func (x *Exchange) readConn(p []byte) (int, error) {
-	x.unhurry()
-	n, err := x.from.Read(p)
+// readConn reads from the connection. Within Do, it also watches the client once the answer takes
+// longer than patience.
+func (x *Exchange) readConn(p []byte) (n int, err error) {
+	if x.waiter == nil {
+		x.unhurry()
+	}
+	if x.waiter == nil || x.hurried {
+		n, err = x.from.Read(p)
+	}
+	if n == 0 && x.waiter != nil && (!x.hurried || errors.Is(err, os.ErrDeadlineExceeded)) {
+		n, err = x.readWatching(x.waiter, p)
+	}
 	if n > 0 {
 		err = nil // the next read returns it again
 	}

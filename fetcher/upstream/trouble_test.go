@@ -42,7 +42,12 @@ func (c *patron) Wake() {
 // waiting starts a server whose handlers wait until they are released.
 func waiting(t *testing.T) (url string, arrived chan string, release chan struct{}) {
 	arrived, release = make(chan string, 100), make(chan struct{})
-	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/begun" {
+			w.Header().Set("Content-Length", "100")
+			_, _ = io.WriteString(w, "the beginning")
+			w.(http.Flusher).Flush()
+		}
 		arrived <- r.URL.Path
 		select {
 		case <-release:
@@ -55,29 +60,31 @@ func waiting(t *testing.T) (url string, arrived chan string, release chan struct
 }
 
 func TestDo_ClientLeaves(t *testing.T) {
-	url, arrived, release := waiting(t)
-	defer close(release)
-	u := made(t, url, "")
-	c := newPatron()
-	done := make(chan error, 1)
-	go func() {
-		r := request("GET /a", "", "")
-		defer matcher.Release(r)
-		_, _, err := whole(u, &Asked{Request: r, Waiter: c})
-		done <- err
-	}()
-	if got := <-arrived; got != "/a" {
-		t.Fatal(got)
-	}
-	close(c.gone)
-	if err := <-done; !errors.Is(err, ErrLeft) {
-		t.Errorf("got %v", err)
-	}
-	if got := <-arrived; got != "gone /a" { // the upstream notices that the client has left
-		t.Error(got)
-	}
-	if u.UnderWay.Load() != 0 || u.places.arrive(nil) != nil {
-		t.Error("the connection slot is still in use")
+	for _, path := range []string{"/silent", "/begun"} {
+		url, arrived, release := waiting(t)
+		u := made(t, url, "")
+		c := newPatron()
+		done := make(chan error, 1)
+		go func() {
+			r := request("GET "+path, "", "")
+			defer matcher.Release(r)
+			_, _, err := whole(u, &Asked{Request: r, Waiter: c})
+			done <- err
+		}()
+		if got := <-arrived; got != path {
+			t.Fatal(got)
+		}
+		close(c.gone)
+		if err := <-done; !errors.Is(err, ErrLeft) {
+			t.Errorf("%s: got %v", path, err)
+		}
+		if got := <-arrived; got != "gone "+path { // the upstream notices that the client has left
+			t.Error(got)
+		}
+		if u.UnderWay.Load() != 0 || u.places.arrive(nil) != nil {
+			t.Errorf("%s: the connection slot is still in use", path)
+		}
+		close(release)
 	}
 }
 
