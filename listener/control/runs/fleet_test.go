@@ -158,7 +158,7 @@ func TestFollow_ReplacesWhatWasJoined(t *testing.T) {
 
 // For every figure of a sample, the sum or the largest value of the replicas is taken: no replica's
 // figures are left out.
-func TestAddSample_LeavesNoFigureOut(t *testing.T) {
+func TestSample_AddLeavesNoFigureOut(t *testing.T) {
 	fields := reflect.VisibleFields(reflect.TypeFor[verdict.Sample]())
 	protocols, _ := reflect.TypeFor[verdict.Sample]().FieldByName("Protocols")
 	for _, f := range reflect.VisibleFields(protocols.Type) {
@@ -183,7 +183,7 @@ func TestAddSample_LeavesNoFigureOut(t *testing.T) {
 		default: // distributions, and structs of several figures
 			continue
 		}
-		if addSample(&one, &two); a.Interface() == reflect.ValueOf(1).Convert(a.Type()).Interface() {
+		if one.Add(&two); a.Interface() == reflect.ValueOf(1).Convert(a.Type()).Interface() {
 			t.Errorf("%s is still that of the first replica", f.Name)
 		}
 	}

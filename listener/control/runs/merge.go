@@ -54,7 +54,7 @@ func sumOf(parts []*Totals, of func(*Totals) *histogram.Snapshot) histogram.Snap
 func sampleOf(parts []*Totals) verdict.Sample {
 	s := parts[0].Sample
 	for _, t := range parts[1:] {
-		addSample(&s, &t.Sample)
+		s.Add(&t.Sample)
 	}
 	if len(parts) == 1 {
 		return s
@@ -75,55 +75,12 @@ func sampleOf(parts []*Totals) verdict.Sample {
 	return s
 }
 
-// addSample adds the figures of another replica, except the distributions that sampleOf merges
-// exactly.
-func addSample(s, t *verdict.Sample) {
-	if t.Time.After(s.Time) {
-		s.Time = t.Time
-	}
-	s.Seconds = max(s.Seconds, t.Seconds)
-	for _, pair := range [][2]*uint64{
-		{&s.Requests, &t.Requests}, {&s.Errors, &t.Errors}, {&s.DeclaredErrors, &t.DeclaredErrors}, {&s.InjectedErrors, &t.InjectedErrors}, {&s.OwnErrors, &t.OwnErrors},
-		{&s.Unmatched, &t.Unmatched}, {&s.Faults, &t.Faults}, {&s.Limited, &t.Limited}, {&s.Refused, &t.Refused}, {&s.In, &t.In}, {&s.Out, &t.Out},
-		{&s.Protocols.HTTP11, &t.Protocols.HTTP11}, {&s.Protocols.HTTP10, &t.Protocols.HTTP10}, {&s.Protocols.H2, &t.Protocols.H2},
-		{&s.Handshakes, &t.Handshakes}, {&s.FullHandshakes, &t.FullHandshakes}, {&s.RecordingDropped, &t.RecordingDropped},
-		{&s.SharedLocally, &t.SharedLocally}, {&s.AcceptFailures, &t.AcceptFailures}, {&s.Memory, &t.Memory}, {&s.DescriptorLimit, &t.DescriptorLimit},
-	} {
-		*pair[0] += *pair[1]
-	}
-	for _, pair := range [][2]*int64{
-		{&s.InFlight, &t.InFlight}, {&s.WebhooksSent, &t.WebhooksSent}, {&s.WebhooksDead, &t.WebhooksDead}, {&s.WebhooksRefused, &t.WebhooksRefused}, {&s.WebhooksUnstored, &t.WebhooksUnstored},
-		{&s.StateGivenUp, &t.StateGivenUp}, {&s.WebhooksPending, &t.WebhooksPending}, {&s.WebhooksDue, &t.WebhooksDue},
-	} {
-		*pair[0] += *pair[1]
-	}
-	s.Connections += t.Connections
-	s.Goroutines += t.Goroutines
-	s.Descriptors += t.Descriptors
-	s.CPULimit += t.CPULimit
-	s.HandshakeCPU += t.HandshakeCPU
-	s.CPU, s.Throttled = both(s.CPU, t.CPU), both(s.Throttled, t.Throttled)
-	s.WebhooksOldest = max(s.WebhooksOldest, t.WebhooksOldest)
-	s.Scheduler, s.Pauses = widest(s.Scheduler, t.Scheduler), widest(s.Pauses, t.Pauses)
-	s.CPUWait, s.MachineCPU, s.Steal = most(s.CPUWait, t.CPUWait), most(s.MachineCPU, t.MachineCPU), most(s.Steal, t.Steal)
-	s.ListenDrops, s.Pressure = most(s.ListenDrops, t.ListenDrops), most(s.Pressure, t.Pressure)
-}
-
 // both returns the sum of two figures, or nil if either is unknown.
 func both(a, b *float64) *float64 {
 	if a == nil || b == nil {
 		return nil
 	}
 	return new(*a + *b)
-}
-
-// widest combines two distributions of which only percentiles are known: it takes the larger value
-// of each percentile.
-func widest(a, b verdict.Spread) verdict.Spread {
-	return verdict.Spread{
-		Count: a.Count + b.Count, Mean: max(a.Mean, b.Mean), P50: max(a.P50, b.P50), P90: max(a.P90, b.P90), P95: max(a.P95, b.P95),
-		P99: max(a.P99, b.P99), P999: max(a.P999, b.P999), Max: max(a.Max, b.Max),
-	}
 }
 
 // endpointsOf returns the endpoints of all parts, the busiest first.

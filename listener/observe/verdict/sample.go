@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"reflect"
 	"time"
 
 	"mockserver/internal/histogram"
@@ -13,12 +14,15 @@ const Every = time.Second
 
 // Sample contains what happened during a period: a second, the window of the verdict, or a whole
 // run. Durations are in milliseconds. Figures that the system does not report are nil.
+//
+// The tag merge says how the figures of several replicas become one: their "max", or "-" for those
+// that are calculated from others. All other figures are added up.
 type Sample struct {
-	Time    time.Time `json:"time" doc:"end of the sample"`
-	Seconds float64   `json:"seconds" doc:"length of the sample"`
+	Time    time.Time `json:"time" merge:"max" doc:"end of the sample"`
+	Seconds float64   `json:"seconds" merge:"max" doc:"length of the sample"`
 
 	Requests uint64  `json:"requests" doc:"requests that were answered"`
-	Rate     float64 `json:"rate" doc:"requests a second"`
+	Rate     float64 `json:"rate" merge:"-" doc:"requests a second"`
 	Errors   uint64  `json:"errors" doc:"answers with status 500 or above"`
 	ErrorKinds
 	Protocols Protocols `json:"protocols" doc:"requests by protocol"`
@@ -39,14 +43,14 @@ type Sample struct {
 	Connections int   `json:"connections" doc:"connections open at its end"`
 	InFlight    int64 `json:"in_flight" doc:"requests in flight at its end"`
 
-	Total          Spread `json:"total" doc:"the response time"`
-	Own            Spread `json:"own" doc:"the server's own time, excluding the injected latency, any delay beyond it, and the wait for upstreams"`
-	Upstream       Spread `json:"upstream" doc:"the wait for bodies from URLs and for upstreams, of requests that had to wait"`
-	UpstreamWait   Spread `json:"upstream_wait" doc:"the wait for a free connection to an upstream, of requests that had to wait"`
-	Injected       Spread `json:"injected" doc:"the declared latency"`
-	InjectionError Spread `json:"injection_error" doc:"how much later than the declared latency the responses were ready, as clients see it"`
+	Total          Spread `json:"total" merge:"-" doc:"the response time"`
+	Own            Spread `json:"own" merge:"-" doc:"the server's own time, excluding the injected latency, any delay beyond it, and the wait for upstreams"`
+	Upstream       Spread `json:"upstream" merge:"-" doc:"the wait for bodies from URLs and for upstreams, of requests that had to wait"`
+	UpstreamWait   Spread `json:"upstream_wait" merge:"-" doc:"the wait for a free connection to an upstream, of requests that had to wait"`
+	Injected       Spread `json:"injected" merge:"-" doc:"the declared latency"`
+	InjectionError Spread `json:"injection_error" merge:"-" doc:"how much later than the declared latency the responses were ready, as clients see it"`
 
-	WebhookLag       Spread  `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
+	WebhookLag       Spread  `json:"webhook_lag" merge:"-" doc:"how late first attempts of webhooks were"`
 	WebhooksSent     int64   `json:"webhooks_sent" doc:"webhooks that were delivered"`
 	WebhooksDead     int64   `json:"webhooks_dead" doc:"webhooks that were given up"`
 	WebhooksRefused  int64   `json:"webhooks_refused" doc:"webhooks that were not accepted"`
@@ -55,12 +59,12 @@ type Sample struct {
 	StateGivenUp     int64   `json:"state_given_up" doc:"changes of rows dropped for lack of room"`
 	WebhooksPending  int64   `json:"webhooks_pending" doc:"webhooks pending at its end"`
 	WebhooksDue      int64   `json:"webhooks_due" doc:"webhooks that wait for a worker, for the first attempt or a later one"`
-	WebhooksOldest   float64 `json:"webhooks_oldest" doc:"how long the webhook that waits longest for a worker has been due"`
+	WebhooksOldest   float64 `json:"webhooks_oldest" merge:"max" doc:"how long the webhook that waits longest for a worker has been due"`
 
-	Probe     Spread `json:"probe" doc:"how late a goroutine that was due at a random time ran"`
-	Echo      Spread `json:"echo" doc:"how long the server took to connect to itself and send a byte there and back"`
-	Scheduler Spread `json:"scheduler" doc:"how long goroutines that could run waited"`
-	Pauses    Spread `json:"pauses" doc:"pauses of the garbage collector"`
+	Probe     Spread `json:"probe" merge:"-" doc:"how late a goroutine that was due at a random time ran"`
+	Echo      Spread `json:"echo" merge:"-" doc:"how long the server took to connect to itself and send a byte there and back"`
+	Scheduler Spread `json:"scheduler" merge:"max" doc:"how long goroutines that could run waited"`
+	Pauses    Spread `json:"pauses" merge:"max" doc:"pauses of the garbage collector"`
 	// The fields below are set only in samples that are judged.
 	timings       []timing
 	beats, echoes histogram.Snapshot // the distributions that Probe and Echo summarize
@@ -102,17 +106,82 @@ func ErrorKindsOf(c *record.EndpointCounts) ErrorKinds {
 type Load struct {
 	CPU         *float64 `json:"cpu" doc:"cores that the process kept busy; null if the system does not report it, as for the fields that follow"`
 	CPULimit    float64  `json:"cpu_limit" doc:"cores that the process may use, by its quota and GOMAXPROCS"`
-	CPUWait     *float64 `json:"cpu_wait" doc:"mean wait of its threads for a core"`
+	CPUWait     *float64 `json:"cpu_wait" merge:"max" doc:"mean wait of its threads for a core"`
 	Throttled   *float64 `json:"throttled" doc:"time that a quota kept threads from running, summed over the CPUs"`
-	MachineCPU  *float64 `json:"machine_cpu" doc:"share of the machine that was busy, 0 to 1"`
-	Steal       *float64 `json:"steal" doc:"share of the machine that the hypervisor gave to others"`
-	ListenDrops *float64 `json:"listen_drops" doc:"connections that the system dropped in its network namespace because too many waited to be accepted"`
-	Pressure    *float64 `json:"pressure" doc:"share of the time in which a task of its group waited for a core"`
+	MachineCPU  *float64 `json:"machine_cpu" merge:"max" doc:"share of the machine that was busy, 0 to 1"`
+	Steal       *float64 `json:"steal" merge:"max" doc:"share of the machine that the hypervisor gave to others"`
+	ListenDrops *float64 `json:"listen_drops" merge:"max" doc:"connections that the system dropped in its network namespace because too many waited to be accepted"`
+	Pressure    *float64 `json:"pressure" merge:"max" doc:"share of the time in which a task of its group waited for a core"`
 
 	Memory          uint64 `json:"memory" doc:"resident memory in bytes; if unknown, what the Go runtime has taken from the system"`
 	Goroutines      int    `json:"goroutines" doc:"goroutines of the process"`
 	Descriptors     int    `json:"descriptors" doc:"open file descriptors; 0 if unknown"`
 	DescriptorLimit uint64 `json:"descriptor_limit" doc:"limit of open file descriptors; 0 if there is none or it is unknown"`
+}
+
+// Add adds the sample of another replica, according to the tags of the figures.
+func (s *Sample) Add(t *Sample) { merge(reflect.ValueOf(s).Elem(), reflect.ValueOf(t).Elem()) }
+
+func merge(into, from reflect.Value) {
+	for i := range into.NumField() {
+		f, how := into.Type().Field(i), into.Type().Field(i).Tag.Get("merge")
+		if !f.IsExported() || how == "-" {
+			continue
+		}
+		a, b := into.Field(i), from.Field(i)
+		switch x := a.Addr().Interface().(type) {
+		case *time.Time:
+			if t, _ := b.Interface().(time.Time); t.After(*x) {
+				*x = t
+			}
+		case *uint64:
+			*x += b.Uint()
+		case *int64:
+			*x += b.Int()
+		case *int:
+			*x += int(b.Int())
+		case *float64:
+			*x = combine(*x, b.Float(), how)
+		case **float64:
+			y, _ := b.Interface().(*float64)
+			*x = combineKnown(*x, y, how)
+		case *Spread:
+			y, _ := b.Interface().(Spread)
+			*x = x.widest(y)
+		default: // figures in a struct of their own
+			merge(a, b)
+		}
+	}
+}
+
+func combine(a, b float64, how string) float64 {
+	if how == "max" {
+		return max(a, b)
+	}
+	return a + b
+}
+
+// combineKnown combines figures that may be unknown. A sum is then unknown as well; the maximum is
+// that of the others.
+func combineKnown(a, b *float64, how string) *float64 {
+	switch {
+	case a != nil && b != nil:
+		return new(combine(*a, *b, how))
+	case how == "max" && a == nil:
+		return b
+	case how == "max":
+		return a
+	}
+	return nil
+}
+
+// widest combines two distributions of which only percentiles are known: it takes the larger value
+// of each percentile.
+func (s Spread) widest(t Spread) Spread {
+	return Spread{
+		Count: s.Count + t.Count, Mean: max(s.Mean, t.Mean), P50: max(s.P50, t.P50), P90: max(s.P90, t.P90), P95: max(s.P95, t.P95),
+		P99: max(s.P99, t.P99), P999: max(s.P999, t.P999), Max: max(s.Max, t.Max),
+	}
 }
 
 // Alone returns the sample without the data that its verdict was based on, which takes memory for
