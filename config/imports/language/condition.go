@@ -128,9 +128,6 @@ func Outermost(condition string) string {
 	return condition[1 : len(condition)-1]
 }
 
-// QuoteExpression returns a regular expression that matches a text.
-func QuoteExpression(text string) string { return regexp.QuoteMeta(text) }
-
 // Query returns the condition that the query is exactly the given text; "" means a request without
 // a query.
 func Query(query string) string {

@@ -2,6 +2,7 @@ package language
 
 import (
 	"strconv"
+	"strings"
 
 	"mockserver/config/imports/draft"
 	"mockserver/config/syntax"
@@ -25,6 +26,25 @@ func Text(n *syntax.Node) string {
 	}
 	return n.Text.Value
 }
+
+// Items returns the items of a list; none for anything else.
+func Items(n *syntax.Node) []*syntax.Node {
+	if n == nil {
+		return nil
+	}
+	return n.Items
+}
+
+// Entries returns the entries of a map; none for anything else.
+func Entries(n *syntax.Node) []syntax.Entry {
+	if n == nil {
+		return nil
+	}
+	return n.Entries
+}
+
+// IsTrue reports whether a node is true, or the text "true".
+func IsTrue(n *syntax.Node) bool { return n != nil && strings.EqualFold(n.Text.Value, "true") }
 
 // Value returns a node as a value of a draft.
 func Value(n *syntax.Node) any {

@@ -1,20 +1,10 @@
 package mockoon
 
-import (
-	"mockserver/config/imports/language"
-	"mockserver/config/syntax"
-)
+import "mockserver/config/imports/language"
 
 var (
-	get  = language.Get
-	text = language.Text
+	get    = language.Get
+	text   = language.Text
+	items  = language.Items
+	isTrue = language.IsTrue
 )
-
-func items(n *syntax.Node) []*syntax.Node {
-	if n == nil {
-		return nil
-	}
-	return n.Items
-}
-
-func isTrue(n *syntax.Node) bool { return n != nil && n.Kind == syntax.BoolNode && n.Truth() }

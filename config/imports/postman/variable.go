@@ -70,8 +70,8 @@ func named(list *syntax.Node) map[string]string {
 
 // off reports whether a parameter, header or variable is switched off.
 func off(n *syntax.Node) bool {
-	disabled, enabled := get(n, "disabled"), get(n, "enabled")
-	return disabled != nil && disabled.Kind == syntax.BoolNode && disabled.Truth() || enabled != nil && enabled.Kind == syntax.BoolNode && !enabled.Truth()
+	enabled := get(n, "enabled")
+	return language.IsTrue(get(n, "disabled")) || enabled != nil && enabled.Kind == syntax.BoolNode && !enabled.Truth()
 }
 
 func (v vars) get(name string) (string, bool) {

@@ -8,13 +8,12 @@ import (
 )
 
 var (
-	get  = language.Get
-	text = language.Text
+	get     = language.Get
+	text    = language.Text
+	isTrue  = language.IsTrue
+	items   = language.Items
+	entries = language.Entries
 )
-
-func isTrue(n *syntax.Node) bool {
-	return n != nil && (n.Kind == syntax.BoolNode && n.Truth() || n.Kind == syntax.TextNode && n.Text.Value == "true")
-}
 
 func integer(n *syntax.Node, otherwise int) int {
 	if n == nil {

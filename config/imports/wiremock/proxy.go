@@ -24,22 +24,18 @@ func (a *answer) proxy(base string) {
 		return
 	}
 	up := language.Upstream{URL: base, Timeout: proxyTimeout, Headers: language.NewHeaders()}
-	if n := get(a.node, "additionalProxyRequestHeaders"); n != nil {
-		for _, e := range n.Entries {
-			values := e.Value.Items
-			if values == nil {
-				values = append(values, e.Value)
-			}
-			for _, value := range values {
-				a.Note(up.Headers.Add(e.Key.Text.Value, language.Fixed(text(value))))
-			}
+	for _, e := range entries(get(a.node, "additionalProxyRequestHeaders")) {
+		values := e.Value.Items
+		if values == nil {
+			values = append(values, e.Value)
+		}
+		for _, value := range values {
+			a.Note(up.Headers.Add(e.Key.Text.Value, language.Fixed(text(value))))
 		}
 	}
-	if n := get(a.node, "removeProxyRequestHeaders"); n != nil {
-		for _, item := range n.Items {
-			if name := text(item); name == strings.ToLower(name) { // WireMock does not find other names
-				up.Without = append(up.Without, name)
-			}
+	for _, item := range items(get(a.node, "removeProxyRequestHeaders")) {
+		if name := text(item); name == strings.ToLower(name) { // WireMock does not find other names
+			up.Without = append(up.Without, name)
 		}
 	}
 	name, why, differs := a.reader.upstreams.Declare(a.reader.Draft, up)

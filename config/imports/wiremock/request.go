@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -18,10 +19,7 @@ var urlKeys = []string{"url", "urlPath", "urlPathTemplate", "urlPattern", "urlPa
 func (m *made) request(n *syntax.Node) {
 	m.method(get(n, "method"))
 	m.url(n)
-	if n == nil {
-		return
-	}
-	for _, e := range n.Entries {
+	for _, e := range entries(n) {
 		if e.Value.Kind != syntax.NullNode {
 			m.matcher(e.Key.Text.Value, e.Value)
 		}
@@ -30,7 +28,7 @@ func (m *made) request(n *syntax.Node) {
 
 func (m *made) method(n *syntax.Node) {
 	var named []string
-	for _, item := range methodNames(n) {
+	for _, item := range append(items(get(n, "oneOf")), items(get(n, "noneOf"))...) {
 		named = append(named, strings.ToUpper(text(item)))
 	}
 	switch {
@@ -53,21 +51,6 @@ func (m *made) method(n *syntax.Node) {
 	if len(m.methods) == 0 {
 		m.Lose("it answers no known method")
 	}
-}
-
-// methodNames returns the items of a list of methods.
-func methodNames(n *syntax.Node) []*syntax.Node {
-	if n != nil && n.Kind == syntax.MapNode {
-		for _, key := range []string{"oneOf", "noneOf"} {
-			if inner := get(n, key); inner != nil {
-				return inner.Items
-			}
-		}
-	}
-	if n == nil {
-		return nil
-	}
-	return n.Items
 }
 
 // url reads the path. For the keys url and urlPattern, it also reads the query.
@@ -196,7 +179,7 @@ func (m *made) host(n *syntax.Node) {
 	expression := ""
 	switch {
 	case get(n, "equalTo") != nil && len(n.Entries) == 1:
-		expression = language.QuoteExpression(text(get(n, "equalTo")))
+		expression = regexp.QuoteMeta(text(get(n, "equalTo")))
 	case get(n, "matches") != nil && len(n.Entries) == 1:
 		expression = text(get(n, "matches"))
 	default:

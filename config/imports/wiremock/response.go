@@ -92,13 +92,11 @@ func (a *answer) read() {
 // transformers reports whether the response is a template.
 func (a *answer) transformers() bool {
 	templated := false
-	if all := get(a.node, "transformers"); all != nil {
-		for _, item := range all.Items {
-			if name := text(item); name == "response-template" || name == "response-templating" {
-				templated = true
-			} else {
-				a.Note("the transformer " + name + " is not run")
-			}
+	for _, item := range items(get(a.node, "transformers")) {
+		if name := text(item); name == "response-template" || name == "response-templating" {
+			templated = true
+		} else {
+			a.Note("the transformer " + name + " is not run")
 		}
 	}
 	return templated
@@ -160,15 +158,13 @@ func (a *answer) texts(body string, data []byte, templated bool) {
 		return language.Fixed(source)
 	}
 	headers := language.NewHeaders()
-	if n := get(a.node, "headers"); n != nil {
-		for _, e := range n.Entries {
-			values := []*syntax.Node{e.Value}
-			if e.Value.Kind == syntax.ListNode {
-				values = e.Value.Items
-			}
-			for _, value := range values {
-				a.Note(headers.Add(e.Key.Text.Value, translate(text(value))))
-			}
+	for _, e := range entries(get(a.node, "headers")) {
+		values := []*syntax.Node{e.Value}
+		if e.Value.Kind == syntax.ListNode {
+			values = e.Value.Items
+		}
+		for _, value := range values {
+			a.Note(headers.Add(e.Key.Text.Value, translate(text(value))))
 		}
 	}
 	t := translate(body)

@@ -41,13 +41,10 @@ type action struct {
 // actions returns the actions in a list, or in a map by name.
 func actions(n *syntax.Node) []action {
 	var all []action
-	if n == nil {
-		return nil
-	}
-	for _, item := range n.Items {
+	for _, item := range items(n) {
 		all = append(all, action{text(get(item, "name")), get(item, "parameters")})
 	}
-	for _, e := range n.Entries {
+	for _, e := range entries(n) {
 		all = append(all, action{e.Key.Text.Value, e.Value})
 	}
 	return all
@@ -58,10 +55,8 @@ func (m *made) webhook(n *syntax.Node) *draft.Map {
 	d := &dialect{made: m, parameters: n, root: "originalRequest", Notes: &language.Notes{}}
 	translate := func(source string) *language.Template { return language.Translate(source, d) }
 	headers := language.NewHeaders()
-	if all := get(n, "headers"); all != nil {
-		for _, e := range all.Entries {
-			m.Note(headers.Add(e.Key.Text.Value, translate(text(e.Value))))
-		}
+	for _, e := range entries(get(n, "headers")) {
+		m.Note(headers.Add(e.Key.Text.Value, translate(text(e.Value))))
 	}
 	body := text(get(n, "body"))
 	if json := get(n, "jsonBody"); json != nil {
