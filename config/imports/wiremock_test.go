@@ -282,6 +282,9 @@ func TestWireMock_Directories(t *testing.T) {
 		"mappings/readme.txt": "x",
 		"__files/sub/a.txt":   "{{file}}",
 		"__files/b.json":      "{",
+		"mappings/files.json": `{"mappings": [{"request": {"method": "GET", "url": "/bom"}, "response": {"bodyFileName": "/bom.txt"}}, {"request": {"method": "GET", "url": "/packed"}, "response": {"bodyFileName": "packed.gz"}}]}`,
+		"__files/bom.txt":     "\uFEFFabc",
+		"__files/packed.gz":   "\x00\x1F",
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -304,8 +307,10 @@ func TestWireMock_Directories(t *testing.T) {
 			{Method: "GET", Target: "/a", Status: 200, Want: "{{file}}"},
 			{Method: "GET", Target: "/b", Status: 200, Want: "\xff\x00\x80", Has: map[string]string{"Content-Type": "image/png"}},
 			{Method: "GET", Target: "/c", Status: 404, Want: "…"},
+			{Method: "GET", Target: "/bom", Status: 200, Want: "\uFEFFabc"},
+			{Method: "GET", Target: "/packed", Status: 200, Want: "\x00\x1F"},
 		})
-		if got := m.Counts(); got != [3]int{2, 0, 1} {
+		if got := m.Counts(); got != [3]int{4, 0, 1} {
 			t.Errorf("%v: %v", got, m.Items)
 		}
 	}

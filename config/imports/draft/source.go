@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"mockserver/config/syntax"
@@ -134,14 +135,24 @@ func (s *Source) Nodes() (*syntax.Node, error) {
 	return docs[0], nil
 }
 
-// Beside returns a file that the source names, below the directory dir. A name that leads
-// out of the directory is an error.
-func (s *Source) Beside(dir, name string) (*Source, error) {
-	local := filepath.FromSlash(name)
-	if !filepath.IsLocal(local) {
-		return nil, fmt.Errorf("%q leads out of the directory", name)
+// Body returns the content of a file with a body, byte for byte, that a source names: that of the first
+// of several directories that has one. why says why there is none, or is "".
+func Body(name string, dirs ...string) (data []byte, why string) {
+	local := filepath.FromSlash(strings.TrimLeft(name, "/"))
+	switch {
+	case strings.Contains(name, "{{"):
+		return nil, "the file " + name + " is chosen by the request"
+	case !filepath.IsLocal(local):
+		return nil, "the file " + name + " is outside the directory of files"
 	}
-	return OpenSource(filepath.Join(dir, local))
+	for _, dir := range dirs {
+		data, err := files.Read(filepath.Join(dir, local))
+		if err == nil {
+			return data, ""
+		}
+		why = "the file " + name + ": " + err.Error()
+	}
+	return nil, why
 }
 
 // ProblemAt returns an error at a value of the source.

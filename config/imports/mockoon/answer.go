@@ -143,24 +143,11 @@ func (a *answer) body() (body *language.Template, kind string) {
 // file returns the content of a file next to the environment, and its type. A file that is large or
 // not UTF-8 becomes an external body instead.
 func (a *answer) file(name string) (content, kind string) {
-	if strings.Contains(name, "{{") {
-		a.Lose("the file %s is chosen by the request", name)
-		return "", ""
-	}
-	local := filepath.FromSlash(name)
-	if !filepath.IsLocal(local) {
-		a.Lose("the file %s is outside the directory of the environment", name)
-		return "", ""
-	}
-	s, err := draft.OpenSource(filepath.Join(a.dir, local))
-	var data []byte
-	if err == nil && !s.Dir {
-		data, err = s.Data()
-	}
+	data, why := draft.Body(name, a.dir)
 	kind = mime.TypeByExtension(filepath.Ext(name))
 	switch {
-	case err != nil || s.Dir:
-		a.Lose("the file %s cannot be read", name)
+	case why != "":
+		a.Lose("%s", why)
 	case !utf8.Valid(data) || len(data) > 256<<10:
 		a.response.Set("external-body", draft.NewMap("provider", "json", "path", a.AddFile(draft.File{Name: "bodies/" + filepath.Base(name), Data: data}))).Set("template", false)
 		return "", kind

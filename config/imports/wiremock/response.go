@@ -1,13 +1,10 @@
 package wiremock
 
 import (
-	"bytes"
 	"encoding/base64"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"mockserver/config/imports/draft"
@@ -118,34 +115,15 @@ func (a *answer) body() (body string, data []byte) {
 		data = decoded
 	}
 	if n := get(a.node, "bodyFileName"); n != nil {
-		data = a.file(text(n))
+		var why string
+		if data, why = draft.Body(text(n), a.dirs...); why != "" {
+			a.Lose("%s", why)
+		}
 	}
 	if utf8.Valid(data) && len(data) <= inPlace {
 		return string(data), nil
 	}
 	return "", data
-}
-
-// file returns the content of a file in __files.
-func (a *answer) file(name string) []byte {
-	if strings.Contains(name, "{{") {
-		a.Lose("bodyFileName " + name + " is chosen by the request")
-		return nil
-	}
-	local := filepath.FromSlash(strings.TrimLeft(name, "/"))
-	if !filepath.IsLocal(local) {
-		a.Lose("bodyFileName " + name + " leads out of __files")
-		return nil
-	}
-	for _, dir := range a.dirs {
-		if s, err := draft.OpenSource(filepath.Join(dir, local)); err == nil && !s.Dir {
-			if data, err := s.Data(); err == nil {
-				return bytes.TrimPrefix(data, []byte("\uFEFF"))
-			}
-		}
-	}
-	a.Lose("bodyFileName " + name + " does not exist in __files")
-	return nil
 }
 
 // texts sets headers and body, as templates or as literal texts.
