@@ -22,7 +22,7 @@ func readJSON(r *reader, _ Options) error {
 	case c == '{':
 		err = r.rows('}', "a key")
 	default:
-		return r.notRows()
+		return problem(r.at, "file begins with %q; expected a list of objects, or an object whose member names are the keys", c)
 	}
 	if err != nil {
 		return err
@@ -33,19 +33,6 @@ func readJSON(r *reader, _ Options) error {
 		return err
 	}
 	return nil
-}
-
-// notRows returns why a file that begins neither as a list nor as an object has no rows.
-func (r *reader) notRows() error {
-	text, err := r.value()
-	if err != nil {
-		return err
-	}
-	v, err := r.check(text)
-	if err != nil {
-		return err
-	}
-	return problem(r.at, "file is %s; expected a list of objects, or an object whose member names are the keys", kinds[v.Kind])
 }
 
 // rows reads rows from the opening bracket to the closing one: of a list, or of an object whose

@@ -97,9 +97,6 @@ func (s *Sets) Load(path string) (changes, leftOut int, err error) {
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			if !l.Checked {
-				s.log.Warn("the state file is from an earlier version, and cannot be checked for damage", "file", path)
-			}
 			return changes, leftOut, nil
 		case err == nil && s.current[c.Set] == nil:
 			leftOut++

@@ -436,7 +436,7 @@ func TestWebhooks_HaveRows(t *testing.T) {
 }
 
 // TestState_BadFiles: a file that the server did not write, or that is damaged, is refused, so that
-// it is not overwritten when the server stops. Files of earlier versions are read.
+// it is not overwritten when the server stops.
 func TestState_BadFiles(t *testing.T) {
 	server, c := begin(t, "- data: {name: a}\n- resource: {path: /a, data: a}\n", listener.Options{})
 	dir := t.TempDir()
@@ -447,30 +447,37 @@ func TestState_BadFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	row := `{"set": "a", "key": "1", "row": {"id": 1}}`
+	const first, row = `{"mockserver-state":2}` + "\n", `{"set": "a", "key": "1", "row": {"id": 1}}`
 	for content, want := range map[string]string{
-		`{"name": "package", "version": "1.0.0"}`: `change 1: json: unknown field "name"`,
-		`{}`:                                  "change 1: missing set or key",
-		`{"set": "a"}`:                        "change 1: missing set or key",
-		`[]`:                                  "change 1: ",
-		`- data: {}`:                          "change 1: ",
-		"\x00\x00":                            "change 1: ",
-		row + "\n" + `{"set": "a", "ke`:       "change 2: unexpected EOF",
-		row + row:                             "change 1: more follows in its line",
-		`{"set": "a", "key": "1", "row": 7}`:  `change 1: the row of "1" is not an object`,
-		`{"set": "a", "key": "1"}`:            `change 1: the row of "1" is not an object`,
-		`{"set": "a", "key": "1", "row": {}}`: `change 1: the row of "1" has another key, or none, in "id"`,
-		`{"set": "a", "key": "1", "row": {"id": 2}}`: `change 1: the row of "1" has another key, or none, in "id"`,
-		`{"mockserver-state":3}` + "\n":              `the first line is "{\"mockserver-state\":3}"; expected "{\"mockserver-state\":2}"`,
+		row:                                     `the first line is "{\"set\": `,
+		`[]`:                                    `the first line is "[]"`,
+		`- data: {}`:                            "the first line is ",
+		"\x00\x00":                              "the first line is ",
+		`{"mockserver-state":3}` + "\n":         `the first line is "{\"mockserver-state\":3}"; expected "{\"mockserver-state\":2}"`,
+		first + `{"name": "package"}` + "\n":    `change 1: json: unknown field "name"`,
+		first + "{}\n":                          "change 1: missing set or key",
+		first + `{"set": "a"}` + "\n":           "change 1: missing set or key",
+		first + row + "\n" + `{"set": "a", "ke`: "the file is cut off after change 1",
+		first + row + row + "\n":                "change 1: more follows in its line",
+		first + `{"set": "a", "key": "1", "row": 7}` + "\n":                  `change 1: the row of "1" is not an object`,
+		first + `{"set": "a", "key": "1"}` + "\n":                            `change 1: the row of "1" is not an object`,
+		first + `{"set": "a", "key": "1", "row": {}}` + "\n":                 `change 1: the row of "1" has another key, or none, in "id"`,
+		first + strings.Replace(row, "{\"id\": 1}", "{\"id\": 2}", 1) + "\n": `change 1: the row of "1" has another key, or none, in "id"`,
 	} {
 		write([]byte(content))
 		if _, _, err := server.Control().Data().Load(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", content, err, want)
 		}
 	}
-	write([]byte(row + "\n"))
-	if changes, _, err := server.Control().Data().Load(path); changes != 1 || err != nil {
-		t.Errorf("a file of an earlier version: %d changes, %v", changes, err)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if changes, err := server.Control().Data().Save(path); changes != 1 || err != nil {
+		t.Fatalf("%d changes, %v", changes, err)
+	}
+	earlier, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
 	}
 	for i := range 20 {
 		c.talk([][2]string{{fmt.Sprintf("POST /a {\"id\": \"k%d\"}", i), "201 …"}})
@@ -488,7 +495,7 @@ func TestState_BadFiles(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if before, err := os.ReadFile(path + ".previous"); err != nil || string(before) != row+"\n" {
+	if before, err := os.ReadFile(path + ".previous"); err != nil || !bytes.Equal(before, earlier) {
 		t.Errorf("%v, the file before it is %s", err, before)
 	}
 	write(whole)

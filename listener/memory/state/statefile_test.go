@@ -106,7 +106,7 @@ func FuzzLines(f *testing.F) {
 			switch _, err := l.Next(); {
 			case err == nil && lines > len(content):
 				t.Fatal("it does not end")
-			case errors.Is(err, io.EOF) && l.Checked != bytes.Contains(content, []byte(`{"end":`)) && l.Checked:
+			case errors.Is(err, io.EOF) && len(content) > 0 && !bytes.Contains(content, []byte(`{"end":`)):
 				t.Fatal("a file without its last line is read")
 			case err != nil:
 				return

@@ -2,7 +2,7 @@
 //
 // A file begins with firstLine, and has a line for each change. The last line has the number of
 // changes and the checksum of all lines before it, so that a file that was cut off or damaged is
-// noticed. Earlier versions wrote only the changes.
+// noticed.
 package statefile
 
 import (
@@ -26,9 +26,8 @@ import (
 )
 
 const (
-	beginsFirst = `{"mockserver-state":`
-	firstLine   = beginsFirst + "2}\n"
-	beginsLast  = `{"end":`
+	firstLine  = `{"mockserver-state":2}` + "\n"
+	beginsLast = `{"end":`
 )
 
 // sumTable is the polynomial of the checksum.
@@ -144,40 +143,36 @@ func keep(path string, loaded fs.FileInfo, log *slog.Logger) error {
 
 // Lines reads a file.
 type Lines struct {
-	Checked bool // the file has a first and a last line
-	Changes int  // number of changes that were read
+	Changes int // number of changes that were read
 
-	r   *bufio.Reader
-	sum hash.Hash64
+	r     *bufio.Reader
+	begun bool // the first line was read
+	sum   hash.Hash64
 }
 
 // NewLines begins to read a file.
 func NewLines(f io.Reader) *Lines {
-	l := &Lines{r: bufio.NewReaderSize(f, 1<<16), sum: crc64.New(sumTable)}
-	begin, _ := l.r.Peek(len(beginsFirst))
-	l.Checked = string(begin) == beginsFirst
-	return l
+	return &Lines{r: bufio.NewReaderSize(f, 1<<16), sum: crc64.New(sumTable)}
 }
 
-// Next returns the next change. It returns io.EOF at the end if the file is whole.
+// Next returns the next change. It returns io.EOF at the end if the file is whole. An empty file has
+// no changes.
 func (l *Lines) Next() (c Change, err error) {
 	line, err := l.r.ReadBytes('\n')
-	switch {
-	case l.Checked && l.Changes == 0 && string(line) == firstLine:
+	if !l.begun && string(line) == firstLine {
+		l.begun = true
 		l.sum.Write(line) // never fails
 		line, err = l.r.ReadBytes('\n')
-	case l.Checked && l.Changes == 0:
-		return c, fmt.Errorf("the first line is %q; expected %q, as this version of the server writes it", wording.Clip(string(bytes.TrimSpace(line))), strings.TrimSpace(firstLine))
 	}
 	switch {
-	case err != nil && !errors.Is(err, io.EOF):
+	case err != nil && (!errors.Is(err, io.EOF) || !l.begun && len(line) == 0):
 		return c, err
-	case l.Checked && bytes.HasPrefix(line, []byte(beginsLast)):
+	case !l.begun:
+		return c, fmt.Errorf("the first line is %q; expected %q, as this version of the server writes it", wording.Clip(string(bytes.TrimSpace(line))), strings.TrimSpace(firstLine))
+	case bytes.HasPrefix(line, []byte(beginsLast)):
 		return c, l.end(line)
-	case l.Checked && err != nil:
+	case err != nil:
 		return c, fmt.Errorf("the file is cut off after change %d", l.Changes)
-	case len(line) == 0:
-		return c, io.EOF
 	}
 	l.Changes++
 	l.sum.Write(line)
