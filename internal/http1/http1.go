@@ -75,8 +75,10 @@ func (h *Head) field(line []byte) (name, value []byte, err error) {
 	}
 	switch { // by length first: most names match none of these
 	case IsName(name, "content-length"):
-		before := h.Length
-		if h.Length, err = length(value); before >= 0 {
+		before, ok := h.Length, false
+		if h.Length, ok = number(value, 10, 18); !ok {
+			err = ErrLength
+		} else if before >= 0 {
 			err = ErrLengths
 		}
 	case IsName(name, "transfer-encoding"):
@@ -143,18 +145,16 @@ func IsName(name []byte, lower string) bool {
 	return len(name) == len(lower) && ascii.EqualFold(name, lower)
 }
 
-func length(value []byte) (int64, error) {
-	if len(value) == 0 || len(value) > 18 {
-		return 0, ErrLength
-	}
-	n := int64(0)
-	for _, c := range value {
-		if c < '0' || '9' < c {
-			return 0, ErrLength
+// number reads up to most digits.
+func number(digits []byte, base byte, most int) (n int64, ok bool) {
+	for _, c := range digits[:min(len(digits), most)] {
+		digit := ascii.Hex(c)
+		if digit >= base {
+			return 0, false
 		}
-		n = 10*n + int64(c-'0')
+		n = int64(base)*n + int64(digit)
 	}
-	return n, nil
+	return n, len(digits) > 0 && len(digits) <= most
 }
 
 // chunkSize reads the size line of a chunk. Extensions are ignored.
@@ -163,16 +163,9 @@ func chunkSize(line []byte) (int64, error) {
 	if extended {
 		size = ascii.TrimBlanks(size)
 	}
-	if len(size) == 0 || len(size) > 15 || HasControl(extension) {
+	n, ok := number(size, 16, 15)
+	if !ok || HasControl(extension) {
 		return 0, ErrChunk
-	}
-	n := int64(0)
-	for _, c := range size {
-		digit := ascii.Hex(c)
-		if digit > 15 {
-			return 0, ErrChunk
-		}
-		n = n<<4 | int64(digit)
 	}
 	return n, nil
 }

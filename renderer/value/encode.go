@@ -21,20 +21,10 @@ func (v Value) AppendJSON(dst []byte) []byte {
 // AppendUnquoted is like AppendJSON, except that a text that is a number, true, false or null is
 // written without quotes.
 func (v Value) AppendUnquoted(dst []byte) []byte {
-	switch v.Kind {
-	case Missing:
-		return append(dst, nullText...)
-	case Instant:
-		dst = append(dst, '"')
-		dst = v.AppendText(dst)
-		return append(dst, '"')
-	case Text:
-		if syntax.IsJSONNumber(v.Raw) || IsKeyword(v.Raw) {
-			return append(dst, v.Raw...)
-		}
-		return json.AppendString(dst, v.Raw)
+	if v.Kind == Text && (syntax.IsJSONNumber(v.Raw) || IsKeyword(v.Raw)) {
+		return append(dst, v.Raw...)
 	}
-	return append(dst, v.Raw...)
+	return v.AppendJSON(dst)
 }
 
 // IsKeyword reports whether a text is true, false or null.

@@ -6,7 +6,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"mockserver/internal/json"
 	"mockserver/matcher"
 	"mockserver/renderer/escape"
 	"mockserver/renderer/scalar"
@@ -154,10 +153,8 @@ func EncodeJSON(v, _ Value, r *matcher.Request) Value {
 	switch v.Kind {
 	case Missing:
 		return Value{Kind: Null, Raw: nullText}
-	case Text:
-		r.Arena = json.AppendString(r.Arena, v.Raw)
-	case Instant:
-		r.Arena = v.AppendUnquoted(r.Arena)
+	case Text, Instant:
+		r.Arena = v.AppendJSON(r.Arena)
 	default:
 		return v
 	}
