@@ -129,14 +129,14 @@ func (l *Plan) send(ctx context.Context, c *schedule, generators []generator) *O
 		c.giveUp()
 		wake()
 	})
-	tell := func(begun bool) {
+	count := func(begun bool) {
 		if l.Counting != nil {
 			l.Counting(begun)
 		}
 	}
 	o := newOutcome()
 	if sleep(ctx, l.Warmup) {
-		tell(true)
+		count(true)
 		c.beginCounting()
 		before, _ := usedBy(generators)
 		from := c.now()
@@ -146,7 +146,7 @@ func (l *Plan) send(ctx context.Context, c *schedule, generators []generator) *O
 		c.endCounting()
 		after, processors := usedBy(generators)
 		o.Busy = share(after-before, time.Duration(c.now()-from), processors)
-		tell(false)
+		count(false)
 		o.Elapsed = time.Duration(max(c.end.Load()-c.begin.Load(), 0))
 		wake()
 	}

@@ -28,11 +28,7 @@ func (a *Admin) listFleetRuns(w http.ResponseWriter, r *http.Request) {
 }
 
 // newFleetRun is the body of a request that begins a run on all replicas.
-type newFleetRun struct {
-	Name  string `json:"name,omitempty" doc:"name of the run, at most 100 characters"`
-	Reset bool   `json:"reset-state,omitempty" doc:"true drops the changes to all rows first"`
-	Force bool   `json:"force,omitempty" doc:"true begins the run on the replicas that are ready, even if not all agree"`
-}
+type newFleetRun fleet.Beginning
 
 // notAgreed is the response to a run that cannot begin on all replicas.
 type notAgreed struct {
@@ -50,7 +46,7 @@ func (a *Admin) startFleetRun(w http.ResponseWriter, r *http.Request) {
 	if asked.Name = strings.TrimSpace(asked.Name); !isRunName(w, asked.Name) {
 		return
 	}
-	run, err := a.fleet.Begin(context.WithoutCancel(r.Context()), fleet.Beginning{Name: asked.Name, Reset: asked.Reset, Force: asked.Force})
+	run, err := a.fleet.Begin(context.WithoutCancel(r.Context()), fleet.Beginning(asked))
 	var split *fleet.NotAgreed
 	switch {
 	case errors.As(err, &split):

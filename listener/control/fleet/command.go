@@ -226,7 +226,7 @@ func around(f *Fleet, o order, p Process) int {
 	if !o.hdr {
 		report = report.WithoutHDR()
 	}
-	tell(report, say)
+	printVerdict(report, say)
 	if err := write(report, o.report); err != nil {
 		say("%v", err)
 		return exitFailed
@@ -305,8 +305,8 @@ func isTerminal(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// tell prints the verdict.
-func tell(r *runs.Report, say func(string, ...any)) {
+// printVerdict prints the verdict.
+func printVerdict(r *runs.Report, say func(string, ...any)) {
 	say("%d requests. %s", r.Total.Requests, r.Verdict.Text)
 	for _, c := range r.Verdict.Reasons {
 		say("%s: %s: %s", c.Replica, c.Code, c.Text)

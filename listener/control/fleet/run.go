@@ -55,9 +55,9 @@ type part struct {
 
 // Beginning says how a run begins.
 type Beginning struct {
-	Name  string
-	Reset bool // drops the changes to all rows first
-	Force bool // begins even if the replicas do not agree, on those that are ready
+	Name  string `json:"name,omitempty" doc:"name of the run, at most 100 characters"`
+	Reset bool   `json:"reset-state,omitempty" doc:"true drops the changes to all rows first"`
+	Force bool   `json:"force,omitempty" doc:"true begins the run on the replicas that are ready, even if not all agree"`
 }
 
 // NotAgreed is the error of a run that does not begin because the replicas do not agree.

@@ -29,8 +29,8 @@ var (
 	// busy is the pace at busyRate requests a second or more. A stall of 20 ms covers one or two
 	// beats.
 	busy = pace{15 * time.Millisecond, 500 * time.Millisecond}
-	// calm is the pace at lower rates.
-	calm = pace{20 * time.Millisecond, 500 * time.Millisecond}
+	// light is the pace at lower rates.
+	light = pace{20 * time.Millisecond, 500 * time.Millisecond}
 	// idle is the pace without requests.
 	idle = pace{200 * time.Millisecond, time.Second}
 )
@@ -52,7 +52,7 @@ type Probe struct {
 	cancel    context.CancelFunc // nil before Start
 	stopped   bool
 	served    uint64      // number of requests, as passed to Served
-	told      time.Time   // when Served was last called
+	updated   time.Time   // when Served was last called
 	serving   time.Time   // when there last were requests
 	many      time.Time   // when there last were busyRate requests a second
 	figures   [2]figures  // measured without requests, and with requests
@@ -91,7 +91,7 @@ func (l Lateness) Since(earlier Lateness) Lateness {
 // New returns a probe of the server that listens at an address. The probe sends no bytes if the
 // address is not a TCP address, or on Windows.
 func New(listening net.Addr) *Probe {
-	p := &Probe{told: time.Now(), asking: make(chan struct{}, 1), ports: map[int]struct{}{}, accepted: map[net.Conn]struct{}{}}
+	p := &Probe{updated: time.Now(), asking: make(chan struct{}, 1), ports: map[int]struct{}{}, accepted: map[net.Conn]struct{}{}}
 	if tcp, ok := listening.(*net.TCPAddr); ok && canBind {
 		to := *tcp
 		if to.IP.IsUnspecified() {
@@ -143,16 +143,16 @@ func (p *Probe) Served(requests uint64, inFlight int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	if away := now.Sub(p.told); away > attentive { // the process was stopped; requests may have waited
+	if away := now.Sub(p.updated); away > attentive { // the process was stopped; requests may have waited
 		p.serving, p.many = p.serving.Add(away), p.many.Add(away)
 	}
 	if requests != p.served || inFlight > 0 {
 		p.serving = now
 	}
-	if float64(requests-p.served) >= busyRate*now.Sub(p.told).Seconds() {
+	if float64(requests-p.served) >= busyRate*now.Sub(p.updated).Seconds() {
 		p.many = now
 	}
-	p.served, p.told = requests, now
+	p.served, p.updated = requests, now
 }
 
 // Figures returns what has been measured so far.
@@ -210,17 +210,17 @@ func (p *Probe) pace() pace {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case p.told.Sub(p.many) < attentive:
+	case p.updated.Sub(p.many) < attentive:
 		return busy
-	case p.told.Sub(p.serving) < attentive:
-		return calm
+	case p.updated.Sub(p.serving) < attentive:
+		return light
 	}
 	return idle
 }
 
 // current returns the figures that are being measured now. The caller must hold the lock.
 func (p *Probe) current() *figures {
-	if p.told.Sub(p.serving) < attentive {
+	if p.updated.Sub(p.serving) < attentive {
 		return &p.figures[1]
 	}
 	return &p.figures[0]

@@ -254,11 +254,11 @@ func (r *Reporter) lose(why string) {
 	r.lostWhy = why
 	if now := time.Now(); now.Sub(r.lostSaid) >= time.Minute {
 		r.lostSaid = now
-		r.tellLost()
+		r.logLost()
 	}
 }
 
-func (r *Reporter) tellLost() {
+func (r *Reporter) logLost() {
 	r.log.Warn("error reports not sent", "reports", r.lost, "reason", r.lostWhy)
 	r.lost = 0
 }
@@ -413,6 +413,6 @@ func (r *Reporter) Close(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.lost > 0 {
-		r.tellLost()
+		r.logLost()
 	}
 }

@@ -54,7 +54,7 @@ type Sampler struct {
 	held    held
 	recent  []Reading // readings of the last seconds, the oldest first; these are judged
 	seldom  []Reading // one or two readings, the older first; for endpoints with few requests
-	told    bool      // tellProblem logged something
+	logged  bool      // logProblem logged something
 	warned  time.Time // when untrusted timing was logged; zero once trusted timing has been logged
 }
 
@@ -157,11 +157,11 @@ func (s *Sampler) Stop() {
 
 // restart makes the window, and the period that is judged, begin with the last reading.
 func (s *Sampler) restart() {
-	s.marks, s.recent, s.seldom, s.held = []Reading{s.last.brief()}, []Reading{s.last}, []Reading{s.last}, held{}
+	s.marks, s.recent, s.seldom, s.held = []Reading{s.last.withoutEndpoints()}, []Reading{s.last}, []Reading{s.last}, held{}
 }
 
-// brief returns a reading without its endpoints.
-func (r Reading) brief() Reading {
+// withoutEndpoints returns a reading without its endpoints.
+func (r Reading) withoutEndpoints() Reading {
 	r.Counts.Endpoints = nil
 	return r
 }
@@ -187,12 +187,12 @@ func (s *Sampler) add(r Reading) (Sample, Verdict) {
 	sample := Between(&s.last, &r)
 	s.busiest.put(busiestBetween(&s.last.Counts, &r.Counts, sample))
 	s.samples.put(sample)
-	s.marks = recent(append(s.marks, r.brief()), windowSeconds)
+	s.marks = recent(append(s.marks, r.withoutEndpoints()), windowSeconds)
 	s.recent = recent(append(s.recent, r), judgedSeconds)
 	s.last = r
 	s.look()
 	s.seldom = renewed(s.seldom, r)
-	s.tellProblem(r.Probe.Problem)
+	s.logProblem(r.Probe.Problem)
 	return sample, s.verdict
 }
 
@@ -221,19 +221,19 @@ func (s *Sampler) look() {
 	judged := BetweenEndpoints(&s.recent[0], &s.last)
 	seldom := Sample{Time: s.window.Time, timings: timings(&s.seldom[0], &s.last, seldomMost)}
 	s.verdict = s.held.add(judge(&judged, s.thresholds), judgeSeldom(&seldom, s.thresholds), s.window.Time)
-	s.tell()
+	s.logVerdict()
 }
 
-// tellProblem logs once why the probe cannot connect to the server.
-func (s *Sampler) tellProblem(err error) {
-	if err != nil && !s.told {
-		s.told = true
+// logProblem logs once why the probe cannot connect to the server.
+func (s *Sampler) logProblem(err error) {
+	if err != nil && !s.logged {
+		s.logged = true
 		s.log.Warn("the server could not connect to itself, to measure how late it accepts connections", "error", err.Error())
 	}
 }
 
-// tell logs when the verdict changes.
-func (s *Sampler) tell() {
+// logVerdict logs when the verdict changes.
+func (s *Sampler) logVerdict() {
 	v := &s.verdict
 	if v.Trusted == s.warned.IsZero() {
 		return
