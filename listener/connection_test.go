@@ -71,7 +71,6 @@ func talk(t *testing.T, s *Server) *conversation {
 	t.Helper()
 	client, inner := net.Pipe()
 	l := stopping()
-	l.Single = func() bool { return s.calls.Snapshot.Load().Single }
 	l.Plain = s.calls.AnswerPlain(s.calls.Fixed)
 	conn := l.Adopt(inner)
 	c := &conversation{Conn: client, from: l, served: make(chan error, 1)}

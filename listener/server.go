@@ -319,7 +319,6 @@ func (s *Server) listen() error {
 	if !s.opts.NoHTTP2 {
 		s.listener.HTTP2 = s.calls.ServeHTTP2
 	}
-	s.listener.Single = func() bool { return s.calls.Snapshot.Load().Single }
 	if !s.opts.AccessLog && !s.opts.ServerTiming {
 		s.listener.Plain = s.calls.AnswerPlain(s.calls.Fixed)
 	}

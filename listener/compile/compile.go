@@ -48,9 +48,6 @@ func (c *Compiler) Compile(spec *config.Spec) (*Snapshot, syntax.Problems) {
 		}
 		problems = append(problems, wrong...)
 		steady[i] = c.steady
-		if a := &sn.Answers[i]; a.Rules != nil && a.Rules.Delay() || a.proxies() || a.waits {
-			sn.Single = true
-		}
 	}
 	if len(spec.Broken) > 0 {
 		known := spec.Problems.Places()
@@ -73,10 +70,9 @@ func (c *Compiler) Compile(spec *config.Spec) (*Snapshot, syntax.Problems) {
 	sn.Table, sn.Index = table, nearest.New(routes)
 	sn.forPreflights(routes, steady)
 	sn.fix(routes)
-	calm := !slices.ContainsFunc(sn.Answers, func(a Answer) bool { return a.may((*Answer).isSlow) })
 	for i := range sn.Answers {
 		a := &sn.Answers[i]
-		a.Direct = a.isDirect(calm)
+		a.Direct = a.isDirect()
 		a.Template = a.Template.In(a.program[:])
 		a.Brief = a.Source == nil && a.Proxy == nil && len(a.Hooks)+len(a.Lets) == 0 && a.Changes == nil && a.Resource == nil && a.Template.IsBrief()
 	}

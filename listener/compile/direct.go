@@ -1,11 +1,8 @@
 package compile
 
-// isDirect reports whether an answer, and any other answer that a change may lead to, is made
-// immediately and has only headers that Reply.AppendHead handles. calm means that this holds for all
-// answers of the snapshot: if rows change meanwhile, the endpoint is chosen again.
-func (a *Answer) isDirect(calm bool) bool {
-	return !a.Disturbed && !a.may((*Answer).isSlow) && (a.Changes == nil || calm)
-}
+// isDirect reports whether an answer is made immediately and has only headers that Reply.AppendHead
+// handles.
+func (a *Answer) isDirect() bool { return !a.Disturbed && !a.may((*Answer).isSlow) }
 
 // isSlow reports whether an answer may wait, or has headers that Reply.AppendHead does not handle.
 func (a *Answer) isSlow() bool {

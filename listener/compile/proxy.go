@@ -86,11 +86,6 @@ func (c *Compiler) proxy(e *item.Endpoint, scope *renderer.Scope) (*proxy, synta
 	return p, problems
 }
 
-// proxies reports whether requests to the endpoint may be passed on.
-func (a *Answer) proxies() bool {
-	return a.may(func(o *Answer) bool { return o.Proxy != nil })
-}
-
 // Takes reports whether a request is passed on without looking up the answer's own content.
 func (p *proxy) Takes(r *matcher.Request) bool {
 	if p == nil || !p.missing {

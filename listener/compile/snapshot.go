@@ -30,10 +30,7 @@ type Snapshot struct {
 	// paths maps paths without parameters to the answers that are the same for every plain request,
 	// or to -1; nil if there are endpoints for hosts.
 	Paths map[string]int
-	// single means that requests of a connection are read one at a time: they may wait, and earlier
-	// responses must not wait with them.
-	Single bool
-	Spec   *config.Spec // the specification it was compiled from
+	Spec  *config.Spec // the specification it was compiled from
 }
 
 // Answer is one compiled endpoint. The fields that a request with a template needs come first, in

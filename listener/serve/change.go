@@ -25,6 +25,9 @@ func (s *Server) change(a *compile.Answer, c *Call) *compile.Answer {
 		switch {
 		case failed == nil:
 			return a
+		case failed.Conflict && c.direct: // the endpoint that matches now may wait
+			c.again = true
+			return nil
 		case failed.Conflict:
 			runtime.Gosched()
 			if drawn == nil {

@@ -29,25 +29,43 @@ func (s *Server) answerDirectly(conn *wire.Connection, p *wire.Plain) (done bool
 		return false, nil
 	}
 	c := calls.Get().(*Call)
+	c.server, c.length, c.direct = s, len(p.Bytes), true
 	in := &c.In
 	in.Method, in.Target, in.Host, in.Header, in.Body = p.Method, p.Target, p.Host, p.Header, p.Body
 	in.Remote, in.Peer, in.TLS, c.peer = conn.RemoteAddr(), conn, conn.TLS, conn
 	a := s.matchDirectly(c)
-	if a == nil {
-		in.Time = time.Now()
-		if s.Recorder != nil {
+	if a != nil {
+		c.Reply.Room = room[headRoom:headRoom]
+		s.serveDirectly(a, c)
+	}
+	if a == nil || c.again {
+		c.direct, c.again = false, false
+		if in.Time = time.Now(); s.Recorder != nil {
 			in.Time = conn.ReadAt()
 		}
-		conn.Begun = c
+		conn.Later = later{c}
 		return false, nil
 	}
-	c.Reply.Room = room[headRoom:headRoom]
-	s.serveDirectly(a, c)
 	if err = net.ErrClosed; !conn.HasLeft() {
 		err = c.send(conn, room)
 	}
 	c.Release()
 	return true, err
+}
+
+// later is the call of a plain request that is not answered directly.
+type later struct{ *Call }
+
+// Serve serves the call as if its request had been read by fasthttp.
+func (l later) Serve() (last bool, err error) {
+	x := newExchange(l.peer.(*wire.Connection))
+	x.begun = l.Call
+	in, length := x.Conn.Input(), l.length
+	err = l.server.Handler(x)
+	last = x.last
+	x.free()
+	_, _ = in.Discard(length) // all of it is buffered
+	return last, err
 }
 
 // serveDirectly is like serve, for a request with a direct answer.

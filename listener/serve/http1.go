@@ -26,6 +26,7 @@ type Exchange struct {
 	Request  fasthttp.Request
 	Response fasthttp.Response
 	Conn     *wire.Connection // nil in tests
+	begun    *Call            // the call of a plain request, which is not read again; nil for any other
 	last     bool             // the connection closes after the response
 }
 
@@ -48,7 +49,7 @@ func (x *Exchange) free() {
 	x.Request.ReleaseBody(keptBody)
 	x.Request.Reset()
 	x.Response.Reset()
-	x.Conn, x.last = nil, false
+	x.Conn, x.begun, x.last = nil, nil, false
 	exchanges.Put(x)
 }
 
@@ -84,6 +85,10 @@ func (s *Server) ServeHTTP(conn *wire.Connection) error {
 
 // serveNext serves the request that has begun, and reports whether it was the last one.
 func (s *Server) serveNext(conn *wire.Connection, in *bufio.Reader) (last bool, err error) {
+	if later := conn.Later; later != nil {
+		conn.Later = nil
+		return later.Serve()
+	}
 	x := newExchange(conn)
 	if err = x.read(in, s.MaxBody); err != nil {
 		return true, s.malformed(x, err)
@@ -181,9 +186,8 @@ func (c *Call) sendSpoilt(x *Exchange) error {
 // exchange, so that it is not copied.
 func Receive(x *Exchange) *Call {
 	room := x.Response.SwapBody(nil)
-	if x.Conn != nil && x.Conn.Begun != nil { // answerDirectly has left it to the general way
-		c := x.Conn.Begun.(*Call)
-		x.Conn.Begun, c.Reply.Room = nil, room
+	if c := x.begun; c != nil { // answerDirectly has left it to the general way
+		c.Reply.Room = room
 		return c
 	}
 	c := calls.Get().(*Call)

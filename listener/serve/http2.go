@@ -74,29 +74,31 @@ func receiveStream(st *h2.Stream) *Call {
 	return c
 }
 
-// Answer answers a request whose answer can neither block nor take long. It returns false for any
-// other request.
-func (s streams) Answer(st *h2.Stream) bool {
+// Answer answers a request whose answer can neither block nor take long.
+func (s streams) Answer(st *h2.Stream) h2.Later {
 	c := receiveStream(st)
 	a := s.matchDirectly(c)
 	if a == nil || !a.Brief {
-		st.Begun = c
-		return false
+		c.server = s.Server
+		return laterStream{c}
 	}
 	c.brief = true
 	s.serve(c)
 	s.send(c, st, a)
 	c.Release()
-	return true
+	return nil
 }
 
-// Serve answers a request for which Answer has returned false.
-func (s streams) Serve(st *h2.Stream) {
+// laterStream is the call of a stream that is answered in a goroutine of its own.
+type laterStream struct{ *Call }
+
+// Serve answers the request.
+func (l laterStream) Serve() {
+	s, st := streams{l.server}, l.peer.(*h2.Stream)
 	defer s.survive(st.Conn().(beyond).Connection)
-	c := st.Begun.(*Call)
-	s.serve(c)
-	s.send(c, st, nil)
-	c.Release()
+	s.serve(l.Call)
+	s.send(l.Call, st, nil)
+	l.Release()
 }
 
 // Refuse answers an invalid request.

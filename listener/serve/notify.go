@@ -40,9 +40,11 @@ func (s *Server) notify(a *compile.Answer, c *Call) {
 			s.Webhooks.Start(d, time.Now())
 			return
 		}
-		f := s.followingOf(c.peer)
-		f.Deliveries = append(f.Deliveries, d)
-		c.peer.AfterWrite(f.Start)
+		if c.following == nil {
+			c.following = s.followings.Get().(*following)
+			c.peer.AfterWrite(c.following.start)
+		}
+		c.following.deliveries = append(c.following.deliveries, d)
 	})
 	if coded := c.Reply.Coded; coded != nil && coded.Err != nil {
 		if suppressed, ok := s.webhookLimiter.Pass(time.Now()); ok {
@@ -102,25 +104,22 @@ func (s *Server) rendered(hooks []webhook.Hook, r *matcher.Request, depth int, d
 	}
 }
 
-// Following holds the webhooks of a peer whose delay starts when the response has been
-// written.
-type Following struct {
-	Deliveries []dispatcher.Delivery
-	Start      func(written time.Time)
+// following holds the webhooks of a request whose delay starts when the response has been written.
+type following struct {
+	deliveries []dispatcher.Delivery
+	start      func(written time.Time)
 }
 
-func (s *Server) followingOf(p peer) *Following {
-	f, _ := (*p.Kept()).(*Following)
-	if f == nil {
-		f = &Following{}
-		f.Start = func(written time.Time) {
-			for i := range f.Deliveries {
-				s.Webhooks.Start(f.Deliveries[i], written)
-			}
-			clear(f.Deliveries)
-			f.Deliveries = f.Deliveries[:0]
+// newFollowing returns a following that starts its webhooks once, and can be used again.
+func (s *Server) newFollowing() any {
+	f := &following{}
+	f.start = func(written time.Time) {
+		for i := range f.deliveries {
+			s.Webhooks.Start(f.deliveries[i], written)
 		}
-		*p.Kept() = f
+		clear(f.deliveries)
+		f.deliveries = f.deliveries[:0]
+		s.followings.Put(f)
 	}
 	return f
 }

@@ -30,8 +30,6 @@ type peer interface {
 	Spoil(fault string)
 	// AfterWrite sets f to be called once the response has been written or has failed.
 	AfterWrite(f func(written time.Time))
-	// Kept returns the place where the server stores a value with the peer between requests.
-	Kept() *any
 }
 
 // nobody is the peer of a request without a connection, in a test. Such a request never waits.

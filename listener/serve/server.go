@@ -5,6 +5,7 @@ package serve
 
 import (
 	"log/slog"
+	"sync"
 	"sync/atomic"
 
 	"mockserver/dispatcher"
@@ -41,6 +42,7 @@ type Server struct {
 	Recorder  *record.Recorder // nil counts nothing
 	Reports   *sentry.Reporter // nil reports nothing; set before the first connection
 
+	followings sync.Pool    // of *following
 	Unsendable atomic.Int64 // webhooks that could not be rendered or have an invalid URL
 	// Limiters of log lines, about failed and refused webhooks, upstreams that broke off, and
 	// unmatched requests.
@@ -63,6 +65,7 @@ func New(opts Options) *Server {
 		s.Dialogues.Log = s.Log
 	}
 	s.Handler = s.Handle
+	s.followings.New = s.newFollowing
 	return s
 }
 

@@ -160,6 +160,9 @@ func (s *Server) finish(c *Call) {
 		if !c.brief {
 			s.Recorder.Leave(c.peer.Shard())
 		}
+		if c.again {
+			return
+		}
 		s.Recorder.End(&c.In, &c.Reply, &c.Trace, c.peer.Shard(), c.took(), c.peer.HasLeft())
 	}
 }

@@ -11,9 +11,16 @@ import (
 // slow is a Handler whose responses take a tenth of a second.
 type slow struct{ *answers }
 
-func (h slow) Serve(s *Stream) {
-	if !s.WaitUntil(time.Now().Add(100 * time.Millisecond)) {
-		h.respond(s)
+func (h slow) Answer(s *Stream) Later { return slowly{h, s} }
+
+type slowly struct {
+	slow
+	s *Stream
+}
+
+func (l slowly) Serve() {
+	if !l.s.WaitUntil(time.Now().Add(100 * time.Millisecond)) {
+		l.respond(l.s)
 	}
 }
 

@@ -35,7 +35,8 @@ func (c *conn) complete(s *Stream) error {
 	c.starve(s, false)
 	c.mu.Unlock()
 	s.inline = true
-	if c.srv.Handler.Answer(s) {
+	later := c.srv.Handler.Answer(s)
+	if later == nil {
 		c.release(s)
 		return nil
 	}
@@ -43,12 +44,12 @@ func (c *conn) complete(s *Stream) error {
 	c.mu.Lock()
 	c.serving++
 	c.mu.Unlock()
-	go c.run(s)
+	go c.run(s, later)
 	return nil
 }
 
 // run answers a request in a goroutine of its own.
-func (c *conn) run(s *Stream) {
+func (c *conn) run(s *Stream, later Later) {
 	defer func() { // also if the Handler panics or calls Goexit
 		c.release(s)
 		c.mu.Lock()
@@ -59,7 +60,7 @@ func (c *conn) run(s *Stream) {
 		}
 		c.free.Broadcast()
 	}()
-	c.srv.Handler.Serve(s)
+	later.Serve()
 }
 
 // refuse answers a request that is invalid, too large or too slow, and may be incomplete.

@@ -28,15 +28,22 @@ type answers struct {
 	spoil   string
 }
 
-func (a *answers) Answer(s *Stream) bool {
+func (a *answers) Answer(s *Stream) Later {
 	if !a.inline || strings.HasPrefix(string(s.Target), "/wait") {
-		return false
+		return later{a, s}
 	}
 	a.respond(s)
-	return true
+	return nil
 }
 
-func (a *answers) Serve(s *Stream) {
+// later is a request that is answered in a goroutine of its own.
+type later struct {
+	*answers
+	s *Stream
+}
+
+func (l later) Serve() {
+	a, s := l.answers, l.s
 	if strings.HasPrefix(string(s.Target), "/wait") {
 		if !a.wait(s) {
 			return

@@ -18,15 +18,16 @@ import (
 
 // Handler answers requests.
 type Handler interface {
-	// Answer answers a request in the goroutine that reads the connection, if that cannot block. It
-	// reports whether it did; if not, Serve is called for the same stream.
-	Answer(s *Stream) bool
-	// Serve answers a request in a goroutine of its own.
-	Serve(s *Stream)
+	// Answer answers a request in the goroutine that reads the connection, if that cannot block, and
+	// returns nil. Otherwise it returns what answers the request in a goroutine of its own.
+	Answer(s *Stream) Later
 	// Refuse answers a request that is invalid, too large or too slow; parts of the request may be
 	// missing.
 	Refuse(s *Stream, status int, why string)
 }
+
+// Later is a request that is answered later.
+type Later interface{ Serve() }
 
 // Server holds the state that connections share. Its exported fields must not change once it serves
 // one.

@@ -15,10 +15,6 @@ type Stream struct {
 	Body                 []byte
 	// Room is a buffer for the body of the response.
 	Room []byte
-	// Slot is for the Handler. It stays with the Stream, which serves other requests later.
-	Slot any
-	// Begun is for the Handler, to pass a value from Answer to Serve.
-	Begun any
 
 	c       *conn
 	id      uint32
@@ -93,8 +89,8 @@ func newStream(c *conn, id uint32, now time.Time) *Stream {
 
 // recycle returns to the pool a stream that is no longer used.
 func (s *Stream) recycle() {
-	room, slot, body, text, cookies, timer, signal := s.Room, s.Slot, s.Body, s.request.text, s.request.cookies, s.timer, s.pausing.signal
-	*s = Stream{Slot: slot, timer: timer}
+	room, body, text, cookies, timer, signal := s.Room, s.Body, s.request.text, s.request.cookies, s.timer, s.pausing.signal
+	*s = Stream{timer: timer}
 	s.pausing.signal = signal
 	if cap(room) <= keptBody {
 		s.Room = room[:0]
@@ -141,9 +137,6 @@ func (s *Stream) AlsoAfterWrite(f func(written time.Time)) {
 		f(written)
 	}
 }
-
-// Kept returns Slot.
-func (s *Stream) Kept() *any { return &s.Slot }
 
 // Spoil applies a fault to the response that Send is going to send.
 func (s *Stream) Spoil(kind string) { s.spoil = kind }

@@ -15,7 +15,7 @@ type told struct {
 	targets chan string
 }
 
-func (h *told) Answer(s *Stream) bool {
+func (h *told) Answer(s *Stream) Later {
 	h.count.Add(1)
 	select {
 	case h.targets <- string(s.Target):

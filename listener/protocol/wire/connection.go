@@ -84,12 +84,18 @@ type Connection struct {
 	timed  bool          // the times of reads are noted
 	readAt time.Duration // time of the last noted read, since the base of the clock
 
-	kept any // see Kept
-	// Begun is what the server stored about a plain request that Plain did not answer.
-	Begun any
+	// Later serves a plain request that Plain has begun and could not answer; nil for none.
+	Later Later
 
 	in  *bufio.Reader // see Input
 	out *bufio.Writer // see Output; nil before the first use
+}
+
+// Later is a plain request that is served outside of the read that it arrived in.
+type Later interface {
+	// Serve answers the request, and takes it from the Input. last reports whether the connection
+	// closes after it.
+	Serve() (last bool, err error)
 }
 
 // part is what a connection is read for. Each part has its own timeout, which starts when the part
@@ -205,9 +211,6 @@ func (c *Connection) IsLarge() bool { return c.large }
 // response that is built in the buffer, did not fit. The connection stays large until it is parked.
 // A connection whose requests wait does not become large.
 func (c *Connection) Enlarge() { c.grows = c.served && !c.large }
-
-// Kept returns where the server stores a value with the connection.
-func (c *Connection) Kept() *any { return &c.kept }
 
 // IsOld reports whether the connection has reached its maximum age.
 func (c *Connection) IsOld() bool {

@@ -38,8 +38,6 @@ type Connections struct {
 	// text are refused.
 	Handshake func(c *Connection, socket net.Conn) (*tls.Conn, error)
 	OnlyTLS   bool
-	// Single reports whether requests are to be read one at a time.
-	Single func() bool
 
 	failures    atomic.Uint64 // number of failures to accept
 	handshaking atomic.Int64  // nanoseconds, see HandshakeTime
@@ -67,7 +65,7 @@ type Connections struct {
 // New returns a Connections that accepts from l. The log may be nil if nothing is accepted.
 func New(l net.Listener, log *slog.Logger) *Connections {
 	return &Connections{
-		Listener: l, log: log, refusals: loglimit.New(1, loglimit.TellSuppressed(log, "cannot accept a connection")), Single: func() bool { return false },
+		Listener: l, log: log, refusals: loglimit.New(1, loglimit.TellSuppressed(log, "cannot accept a connection")),
 		descriptors: reserveDescriptors(), ended: make(chan struct{}), open: map[*Connection]struct{}{},
 	}
 }

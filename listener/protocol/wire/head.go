@@ -30,7 +30,6 @@ type head struct {
 	connected        bool // a Connection header was present
 	close, keepAlive bool // options of the Connection headers
 
-	upgrade bool // an Upgrade header was present
 	accepts bool // an Accept header was present that does not accept all media types equally
 	prefers bool // a Prefer header was present
 
@@ -148,9 +147,6 @@ func (h *head) checkPart(line []byte) error {
 // last reports whether the connection closes after the request.
 func (h *head) last() bool { return h.close || h.minor == '0' && !h.keepAlive }
 
-// bodied reports whether a body follows.
-func (h *head) bodied() bool { return h.chunked || h.length > 0 }
-
 func (h *head) requestLine(line []byte) error {
 	const version = " HTTP/1.1"
 	begin := len(line) - len(version)
@@ -241,7 +237,7 @@ func (h *head) note(line []byte, n int) {
 	case n == len("origin") && hasName(line, "origin"):
 		h.odd = true // it may lead to a CORS response
 	case n == len("upgrade") && hasName(line, "upgrade"):
-		h.odd, h.upgrade = true, true
+		h.odd = true
 	}
 }
 

@@ -93,6 +93,9 @@ func (c *Connection) canGrow(n int, err error) bool {
 // again.
 func (c *Connection) grow(b []byte) error {
 	c.hold(b)
+	if c.flush(); c.unwritten { // the buffers are released
+		return c.failed
+	}
 	c.parked = true
 	c.framing.forget() // it refers to the buffer, which is released
 	return errParked

@@ -89,8 +89,18 @@ func (c *Connection) enforce() error {
 	return c.Conn.SetReadDeadline(expires)
 }
 
+// flush writes the responses so far, and notes if that fails.
+func (c *Connection) flush() {
+	if err := c.Flush(); err != nil {
+		c.failed, c.unwritten = err, true
+	}
+}
+
 // receive reads once for the next part; b already contains some of its bytes.
 func (c *Connection) receive(b []byte, held int) (int, error) {
+	if c.flush(); c.unwritten {
+		return 0, c.failed
+	}
 	if err := c.await(b[:held]); err != nil {
 		return 0, err
 	}
@@ -133,12 +143,12 @@ func (c *Connection) Lateness() string {
 	return "no more of the request body arrived for " + bodyTimeout.String()
 }
 
-// Read writes the responses so far, and reads what the client sent, as far as it is valid: a head is
-// returned whole, and nothing after a protocol error. In that case, the error returned is the
-// protocol error.
+// Read reads what the client sent, as far as it is valid: a head is returned whole, and nothing after
+// the end of a request or a protocol error. In the latter case, the error returned is the protocol
+// error. Responses are written before it waits for more.
 func (c *Connection) Read(b []byte) (int, error) {
-	if err := c.Flush(); err != nil {
-		c.failed, c.unwritten = err, true
+	if len(c.held) == 0 || c.after != nil || c.upgraded.Load() {
+		c.flush()
 	}
 	if c.after != nil { // the response has been written
 		c.release()
@@ -207,12 +217,11 @@ func (c *Connection) look(b []byte, n int, err error) (done bool, failed error) 
 	if c.timed {
 		c.readAt = c.from.clock.exactly()
 	}
-	c.framing.single = c.from.Single() // there may have been a reload
 	if err != nil || !c.framing.again(b[:n]) {
 		c.ready, c.restAt = c.take(b[:n], err)
 	}
-	if !c.framing.isPlain || c.from.Plain == nil || err != nil {
-		return false, nil
+	if !c.framing.isPlain || c.from.Plain == nil || err != nil || c.out != nil && c.out.Buffered() > 0 {
+		return false, nil // the response leaves with those before it
 	}
 	c.framing.plain.Bytes = b[:n:len(b)]
 	if done, failed = c.from.Plain(c, &c.framing.plain); failed != nil {

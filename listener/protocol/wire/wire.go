@@ -27,11 +27,6 @@ type framing struct {
 	// The digits of the size of a chunk, and the bytes dropped from this body.
 	digits, dropped int
 	requests        int // that were taken completely
-	// asked means that the last request taken asks for another protocol: take also ends after it.
-	asked bool
-	// single makes take end after each request, so that the time when the next one arrived is known,
-	// and each response is sent on its own.
-	single bool
 	// isPlain means that the last bytes passed were exactly one plain request, and plain is that
 	// request.
 	isPlain bool
@@ -94,13 +89,13 @@ var (
 // take parses b: the part of a head that the previous call left, followed by the received bytes. It
 // returns how much of b is ready to be returned by Read, which it has moved to the front, and where
 // the rest begins; the rest must be passed again with more data after it. The rest is a part of a
-// head or, after something that is ready, a head and a part of its body. The error is a ProtocolError,
-// or io.EOF after the last request of the connection.
+// head, or what follows a request: take ends after each, so that the time when the next one arrived is
+// known. The error is a ProtocolError, or io.EOF after the last request of the connection.
 func (w *framing) take(b []byte) (ready, rest int, err error) {
 	w.isPlain = false
 	before := w.requests
 	for rest < len(b) && w.stage != atEnd {
-		if ready > 0 && w.pauses(before) {
+		if w.requests > before {
 			return ready, rest, nil
 		}
 		n := 1
@@ -110,10 +105,6 @@ func (w *framing) take(b []byte) (ready, rest int, err error) {
 				return ready, rest, err
 			}
 			if n == 0 {
-				return ready, rest, nil
-			}
-			if ready > 0 && w.head.bodied() && !w.isWhole(b[rest+n:]) {
-				w.head = head{} // to be read again
 				return ready, rest, nil
 			}
 			w.remember(b, rest, n)
@@ -145,10 +136,6 @@ func (w *framing) take(b []byte) (ready, rest int, err error) {
 	return ready, rest, err
 }
 
-// pauses reports whether take ends after a request that it has taken; before is the number of
-// requests before it.
-func (w *framing) pauses(before int) bool { return w.requests > before && (w.single || w.asked) }
-
 // longestLast is the maximum size of framing.last, in bytes.
 const longestLast = 512
 
@@ -175,29 +162,6 @@ func (w *framing) remember(b []byte, begin, length int) {
 		}
 	}
 	w.preferred, w.accepted = w.preferred || w.head.prefers, w.accepted || w.head.accepts
-}
-
-// isWhole reports whether b, the bytes after the head that was read, contains the whole body, or a
-// protocol error in it. It consumes nothing.
-func (w framing) isWhole(b []byte) bool {
-	for w.enterBody(); w.stage != atHead && w.stage != atEnd; {
-		n := 1
-		switch {
-		case len(b) == 0:
-			return false
-		case w.stage == atBody || w.stage == atChunk:
-			n = min(w.left, len(b))
-			if w.left -= n; w.left == 0 {
-				w.leaveData()
-			}
-		default:
-			if _, err := w.step(b[0]); err != nil {
-				return true
-			}
-		}
-		b = b[n:]
-	}
-	return true
 }
 
 // inside reports whether a request has begun and is incomplete. part is the part of the head that
@@ -233,7 +197,6 @@ func (w *framing) leaveData() {
 
 func (w *framing) leaveRequest() {
 	w.requests++
-	w.asked = w.head.upgrade
 	w.stage = atHead
 	if w.head.last() {
 		w.stage = atEnd

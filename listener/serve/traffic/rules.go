@@ -117,15 +117,6 @@ func (r *Rules) choice(e *item.Endpoint, o Options) {
 	}
 }
 
-// Delay reports whether requests may wait or their responses may be faulty.
-func (r *Rules) Delay() bool {
-	delay := r.capacity != nil || r.turns != nil || r.limit != nil && r.limit.shared != nil
-	for _, o := range r.outcomes {
-		delay = delay || o.latency != nil || o.fault != nil
-	}
-	return delay
-}
-
 // Begin seeds random for the next request of the endpoint, if a seed was given.
 func (r *Rules) Begin(random *matcher.Random) {
 	if r.seed.Seeded {
