@@ -96,6 +96,16 @@ func (c *Connection) flush() {
 	}
 }
 
+// settle writes the responses so far, unless another request is at hand.
+func (c *Connection) settle() {
+	if len(c.held) == 0 || c.after != nil || c.upgraded.Load() {
+		c.flush()
+	}
+	if c.after != nil { // the response has been written
+		c.release()
+	}
+}
+
 // receive reads once for the next part; b already contains some of its bytes.
 func (c *Connection) receive(b []byte, held int) (int, error) {
 	if c.flush(); c.unwritten {
@@ -147,12 +157,7 @@ func (c *Connection) Lateness() string {
 // the end of a request or a protocol error. In the latter case, the error returned is the protocol
 // error. Responses are written before it waits for more.
 func (c *Connection) Read(b []byte) (int, error) {
-	if len(c.held) == 0 || c.after != nil || c.upgraded.Load() {
-		c.flush()
-	}
-	if c.after != nil { // the response has been written
-		c.release()
-	}
+	c.settle()
 	if c.upgraded.Load() {
 		return 0, errParked // HTTP/1.1 has ended
 	}
