@@ -23,7 +23,11 @@ func Make(paths []string, opts draft.Options) (*draft.Draft, error) {
 			return nil, syntax.Problems{{Pos: syntax.Pos{File: path}, What: err.Error()}}
 		}
 		if err := m.add(s); err != nil {
-			return nil, problems(s, err)
+			var all syntax.Problems
+			if !errors.As(err, &all) {
+				all = syntax.Problems{{Pos: syntax.Pos{File: path}, What: err.Error()}}
+			}
+			return nil, all
 		}
 	}
 	if err := m.traffic.Finish(); err != nil {
@@ -51,7 +55,11 @@ type maker struct {
 func (m *maker) add(s *draft.Source) error {
 	f := recognize(s)
 	if f == nil {
-		return s.Problem(0, 0, "the format is unknown; expected %s", wording.OneOf(names()))
+		var names []string
+		for _, f := range formats {
+			names = append(names, f.name)
+		}
+		return s.Problem(0, 0, "the format is unknown; expected %s", wording.OneOf(names))
 	}
 	before := len(m.draft.Items)
 	if err := f.read(m, s); err != nil {
@@ -61,15 +69,6 @@ func (m *maker) add(s *draft.Source) error {
 		return s.Problem(0, 0, "has %d items; expected at most %d", n, draft.MaxItems)
 	}
 	return nil
-}
-
-// problems returns an error as Problems.
-func problems(s *draft.Source, err error) error {
-	var all syntax.Problems
-	if errors.As(err, &all) {
-		return all
-	}
-	return syntax.Problems{{Pos: syntax.Pos{File: s.Name}, What: err.Error()}}
 }
 
 // format is a format of files that are imported.
@@ -92,12 +91,4 @@ func recognize(s *draft.Source) *format {
 		}
 	}
 	return nil
-}
-
-func names() []string {
-	all := make([]string, len(formats))
-	for i, f := range formats {
-		all[i] = f.name
-	}
-	return all
 }

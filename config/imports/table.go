@@ -12,15 +12,11 @@ import (
 
 // formats lists all formats, the most reliably recognized first.
 var formats = []format{
-	{"a recording", traffic.RecognizesRecording, (*maker).addRecording},
-	{"a HAR", traffic.RecognizesHAR, (*maker).addHAR},
+	{"a recording", traffic.RecognizesRecording, func(m *maker, s *draft.Source) error { return m.traffic.AddRecording(s) }},
+	{"a HAR", traffic.RecognizesHAR, func(m *maker, s *draft.Source) error { return m.traffic.AddHAR(s) }},
 	{"curl commands", curl.Recognizes, each(curl.Read)},
 	{"mappings of WireMock", wiremock.Recognizes, each(wiremock.Read)},
 	{"an environment of Mockoon", mockoon.Recognizes, each(mockoon.Read)},
 	{"a Postman collection", postman.Recognizes, each(postman.Read)},
 	{"a db.json of json-server", jsonserver.Recognizes, each(jsonserver.Read)},
 }
-
-func (m *maker) addRecording(s *draft.Source) error { return m.traffic.AddRecording(s) }
-
-func (m *maker) addHAR(s *draft.Source) error { return m.traffic.AddHAR(s) }
