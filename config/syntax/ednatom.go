@@ -84,27 +84,17 @@ func (r *ednReader) word() (*Node, error) {
 // isPrefix reports whether a word that begins with c may belong to the form after it.
 func isPrefix(c byte) bool { return strings.IndexByte("#'`~@^", c) >= 0 }
 
-var ratio = lazy.Match(`^[-+]?[0-9]+/[0-9]+$`)
-
 // wordFault returns what is wrong with a word that is not EDN.
 func wordFault(word string) string {
 	shown := wording.Label(word)
 	switch {
 	case word == ":":
 		return `a : without a name; a key is written :name or "name", and its value after a blank`
-	case strings.HasPrefix(word, "::"):
-		return shown + " is a keyword that only a Clojure program can resolve; expected :name or :namespace/name"
 	case word[0] == ':':
 		return shown + " is not a keyword: its letters are letters, digits and . * + ! - _ ? $ % & = < > : # ', " +
 			"with one / between a namespace and a name; any other text is written in quotes"
-	case ratio(word):
-		return shown + " is a ratio, which JSON cannot represent; expected a decimal number, or a text in quotes"
 	case isNumeric(word):
 		return shown + " is not an EDN number; expected one such as 7, -1.5 or 6.02e23, which may end with N or M; a text is written in quotes"
-	case strings.HasPrefix(word, "##"):
-		return shown + " cannot be written in JSON; expected a finite number, or a text in quotes"
-	case strings.HasPrefix(word, "#:"):
-		return "the namespaced map " + shown + " is not read; its keys are written out, {:namespace/name …}"
 	case isPrefix(word[0]):
 		return shown + " is Clojure code, which is not run; expected a value; a text is written in quotes"
 	}
