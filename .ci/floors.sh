@@ -31,7 +31,6 @@ mockserver/config/imports -> mockserver/config/syntax
 mockserver/config/imports/curl -> mockserver/config/imports/draft
 mockserver/config/imports/curl -> mockserver/config/imports/language
 mockserver/config/imports/curl -> mockserver/config/syntax
-mockserver/config/imports/draft -> mockserver/config/openapi/jsonvalue
 mockserver/config/imports/draft -> mockserver/config/syntax
 mockserver/config/imports/jsonserver -> mockserver/config/imports/draft
 mockserver/config/imports/jsonserver -> mockserver/config/imports/language

@@ -2,13 +2,13 @@ package openapi
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/internal/json"
 )
 
 // List is the list in the default answer of an operation, with the query parameters that say how
@@ -23,10 +23,9 @@ type List struct {
 
 // listPlace is the place of a list in a JSON text.
 type listPlace struct {
-	member string // the key whose value it is; "" if it is the whole text
-	open   int    // after "["
-	ends   []int  // after each item
-	shut   int    // at "]"
+	member        string // the key whose value it is; "" if it is the whole text
+	before, after []byte
+	items         [][]byte
 }
 
 // Cut returns the body of the answer with at most n items, but no fewer than its schema requires.
@@ -42,14 +41,10 @@ func (l *List) CutFresh(body []byte, n int) []byte {
 }
 
 func (p *listPlace) cut(body []byte, n int) []byte {
-	if n >= len(p.ends) {
+	if n >= len(p.items) {
 		return body
 	}
-	end := p.open
-	if n > 0 {
-		end = p.ends[n-1]
-	}
-	return slices.Concat(body[:end], body[p.shut:])
+	return slices.Concat(p.before, []byte("["), bytes.Join(p.items[:n], []byte(",")), []byte("]"), p.after)
 }
 
 // limitNames are the names of parameters that limit lists, in the form that limitName returns.
@@ -67,11 +62,8 @@ func (c *compiler) list(item *openapi3.PathItem, op *openapi3.Operation, o *Oper
 		return nil
 	}
 	a := &o.Answers[o.Default]
-	if !jsonvalue.IsJSON(jsonvalue.BaseType(a.MediaType)) || !json.Valid(a.Body) {
-		return nil
-	}
 	place, ok := findList(a.Body)
-	if !ok {
+	if !ok || !jsonvalue.IsJSON(jsonvalue.BaseType(a.MediaType)) {
 		return nil
 	}
 	l := &List{Limits: limits, body: a.Body, place: place}
@@ -127,42 +119,32 @@ func leastItems(ref *openapi3.SchemaRef, member string, depth int) int {
 	return least
 }
 
-// findList finds the list in a valid JSON text: the text itself, or the only member of an object
-// that is a list.
+// findList finds the list in a JSON text: the text itself, or the only member of an object that is a
+// list.
 func findList(body []byte) (place listPlace, ok bool) {
-	d := json.NewDecoder(bytes.NewReader(body))
-	first, err := d.Token()
-	if err != nil || first != json.Delim('{') {
-		return itemsOf(body, 0), first == json.Delim('[')
-	}
-	for d.More() {
-		key, err := d.Token()
-		var value json.RawMessage
-		if err != nil || d.Decode(&value) != nil {
-			return listPlace{}, false
+	root := json.Parse(body)
+	at, list := bytes.Index(body, root.Raw), root
+	if root.Kind == json.Object {
+		for _, m := range root.AppendMembers(nil) {
+			if m.Value.Kind != json.Array {
+				continue
+			}
+			if list.Kind == json.Array || m.Key.Equals("") {
+				return place, false // a second list, or one that place cannot name
+			}
+			place.member = string(m.Key.AppendText(nil))
+			list = m.Value
 		}
-		if value[0] != '[' {
-			continue
-		}
-		if ok || key == "" {
-			return listPlace{}, false // a second list, or one that place cannot name
-		}
-		place, ok = itemsOf(value, int(d.InputOffset())-len(value)), true
-		place.member, _ = key.(string)
+		from, _ := root.Place(place.member)
+		at += from
 	}
-	return place, ok
-}
-
-// itemsOf finds the items of a list that begins at start in the whole text.
-func itemsOf(list []byte, start int) listPlace {
-	d := json.NewDecoder(bytes.NewReader(list))
-	_, err := d.Token() // "["
-	p := listPlace{open: start + int(d.InputOffset())}
-	for item := json.RawMessage(nil); err == nil && d.More(); {
-		err = d.Decode(&item)
-		p.ends = append(p.ends, start+int(d.InputOffset()))
+	if list.Kind != json.Array {
+		return place, false
 	}
-	_, _ = d.Token()
-	p.shut = start + int(d.InputOffset()) - 1
-	return p
+	place.before, place.after = body[:at], body[at+len(list.Raw):]
+	elements := list.Elements()
+	for item, more := elements.Next(); more; item, more = elements.Next() {
+		place.items = append(place.items, item.Raw)
+	}
+	return place, true
 }

@@ -27,8 +27,8 @@ func FuzzFindList(f *testing.F) {
 		if !ok {
 			return // a name occurs twice, or a number is too large
 		}
-		if len(list) != len(place.ends) {
-			t.Fatalf("%s: found %d items, want %d", body, len(place.ends), len(list))
+		if len(list) != len(place.items) {
+			t.Fatalf("%s: found %d items, want %d", body, len(place.items), len(list))
 		}
 		for n := range len(list) + 2 {
 			cut := place.cut(bytes.Clone(body), n)

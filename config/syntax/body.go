@@ -16,6 +16,13 @@ func (n *Node) JSON(raw bool, fail func(n *Node, what string)) Text {
 	return Text{Value: string(w.out), Pos: n.Pos(), Folded: true, origin: &origin{marks: w.marks}}
 }
 
+// AppendJSON appends a text as a JSON string.
+func AppendJSON(dst []byte, text string) []byte {
+	w := jsonWriter{out: dst, raw: true}
+	w.text(&Text{Value: text})
+	return w.out
+}
+
 // jsonWriter writes a node as JSON text. It keeps the order of keys and all digits of numbers.
 type jsonWriter struct {
 	out []byte

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"mockserver/config/openapi/jsonvalue"
+	"mockserver/config/syntax"
 )
 
 // Map is a map of the configuration, in the order in which it is written. Its values are nil, bool,
@@ -98,12 +98,12 @@ func (m *Map) JSON() string {
 		if i > 0 {
 			b = append(b, ", "...)
 		}
-		b = append(jsonvalue.AppendString(b, e.key), ": "...)
+		b = append(syntax.AppendJSON(b, e.key), ": "...)
 		switch v := e.value.(type) {
 		case nil:
 			b = append(b, "null"...)
 		case string:
-			b = jsonvalue.AppendString(b, v)
+			b = syntax.AppendJSON(b, v)
 		default:
 			b = append(b, fmt.Sprint(e.value)...)
 		}

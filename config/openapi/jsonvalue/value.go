@@ -9,7 +9,6 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 
 	"mockserver/config/syntax"
 )
@@ -144,7 +143,7 @@ func Append(dst []byte, v any) []byte {
 	case json.Number:
 		return append(dst, v...)
 	case string:
-		return AppendString(dst, v)
+		return syntax.AppendJSON(dst, v)
 	case []any:
 		dst = append(dst, '[')
 		for i := range v {
@@ -160,42 +159,12 @@ func Append(dst []byte, v any) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = append(AppendString(dst, v.Members[i].Name), ':')
+			dst = append(syntax.AppendJSON(dst, v.Members[i].Name), ':')
 			dst = Append(dst, v.Members[i].Value)
 		}
 		return append(dst, '}')
 	}
 	return Append(dst, Of(v))
-}
-
-// AppendString appends s as a JSON string.
-func AppendString(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
-	for i := 0; i < len(s); {
-		b := s[i]
-		switch {
-		case b == '"' || b == '\\':
-			dst = append(dst, '\\', b)
-		case b == '\n':
-			dst = append(dst, `\n`...)
-		case b == '\t':
-			dst = append(dst, `\t`...)
-		case b == '\r':
-			dst = append(dst, `\r`...)
-		case b < 0x20:
-			dst = append(dst, '\\', 'u', '0', '0', hex[b>>4], hex[b&15])
-		case b < utf8.RuneSelf:
-			dst = append(dst, b)
-		default:
-			r, n := utf8.DecodeRuneInString(s[i:])
-			dst = utf8.AppendRune(dst, r) // U+FFFD for invalid UTF-8
-			i += n
-			continue
-		}
-		i++
-	}
-	return append(dst, '"')
 }
 
 // AppendIdentity appends a string that is the same for two values if and only if they are equal:
@@ -225,7 +194,7 @@ func AppendIdentity(dst []byte, v any) []byte {
 	case map[string]any:
 		dst = append(dst, '{')
 		for _, name := range SortedNames(v) {
-			dst = append(AppendString(dst, name), ':')
+			dst = append(syntax.AppendJSON(dst, name), ':')
 			dst = append(AppendIdentity(dst, v[name]), ',')
 		}
 		return append(dst, '}')
