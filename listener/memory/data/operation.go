@@ -35,6 +35,7 @@ type Operation struct {
 	most    int
 
 	created, updated []string // the paths to members with times; nil if none
+	stampsKey        bool     // the key of a row is such a member, or has the value of a parameter
 }
 
 // parent is a path parameter whose value must equal a member of the rows.
@@ -101,6 +102,8 @@ func (s *Sets) CompileOperation(e *item.Endpoint, scope *renderer.Scope) (*Opera
 	if c.Stamp.Updated != "" {
 		o.updated = strings.Split(c.Stamp.Updated, ".")
 	}
+	o.stampsKey = o.created != nil && overlap(o.created, o.set.key) || o.updated != nil && overlap(o.updated, o.set.key) ||
+		slices.ContainsFunc(o.parents, func(p parent) bool { return overlap(p.way, o.set.key) })
 	template := into[*renderer.Template](&problems)
 	o.item = template(o.template(c.Item, scope))
 	if c.Name == "list" {

@@ -320,6 +320,8 @@ func TestResource_Nested(t *testing.T) {
 	c, _ := serve(t, `
 - resource: {path: "/users/:user/orders", new-key: int, parent: {user: user_id}, filter: [n, user_id], page: {style: page}, put-creates: true}
 - endpoint: {path: /users/7/orders/special, response: {body: declared}}
+- data: {name: settings, key: user_id}
+- resource: {path: "/users/:user/settings", data: settings, parent: {user: user_id}}
 `)
 	asJSON := "Content-Type: application/json"
 	c.talk([][2]string{
@@ -339,6 +341,7 @@ func TestResource_Nested(t *testing.T) {
 		{"GET /users/7/orders/1", `200 {"n":1,"id":1,"user_id":7}`},
 		{`PUT /users/8/orders/5 {}`, `201 {"id":5,"user_id":8}`},
 		{"GET /users/7/orders/special", "200 declared"},
+		{"POST /users/7/settings {}", `201 {"user_id":7}`}, {"GET /users/7/settings/7", `200 {"user_id":7}`}, {"POST /users/7/settings {}", "409 …"}, // its key is from the path
 	}, asJSON)
 }
 

@@ -254,6 +254,11 @@ func (o *Operation) create(part []byte, w *work, r *matcher.Request, p *reply.Re
 			return refuse(reply.BadJSON, "%s", what)
 		}
 		row = o.stamped(row, true, w, r)
+		if o.stampsKey {
+			if key, what = w.keyOf(row, o.set.key); what != "" {
+				return refuse(reply.BadJSON, "%s", what)
+			}
+		}
 		if failed := violations(o.schema, at, row); failed != nil {
 			return failed
 		}
