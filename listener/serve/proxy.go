@@ -21,13 +21,13 @@ type passing struct {
 	passed             reply.Passed
 	coded              reply.Coded
 	target             []byte
-	taping             recording.Taping
+	capture            recording.Capture
 }
 
 // endPassing releases the exchange with an upstream.
 func (c *Call) endPassing() {
 	if x := c.passing.Exchange; x != nil {
-		c.passing.taping.End(x, recording.CodeLeft, record.StatusLeft) // the rest of its body was not read
+		c.passing.capture.End(x, recording.CodeLeft, record.StatusLeft) // the rest of its body was not read
 		x.Free()
 		c.passing.Exchange = nil
 	}
@@ -41,7 +41,7 @@ func (s *Server) pass(a *compile.Answer, c *Call) bool {
 	x := &c.passing
 	var waited time.Duration
 	if rec := p.Tap.Recorder(); rec != nil {
-		found, wait, err := x.taping.Begin(rec, &c.Request, uint64(c.peer.Shard()), c.waiter(), p.To.Deadline(time.Now()))
+		found, wait, err := x.capture.Begin(rec, &c.Request, uint64(c.peer.Shard()), c.waiter(), p.To.Deadline(time.Now()))
 		if waited = wait; waited > 0 {
 			c.Trace.Proxied, c.Trace.Upstream = true, waited
 		}
@@ -68,7 +68,7 @@ func (s *Server) pass(a *compile.Answer, c *Call) bool {
 	if err != nil {
 		return s.failPassing(a, c, err)
 	}
-	x.taping.Answered(x.Exchange)
+	x.capture.Answered(x.Exchange)
 	c.Reply.Fields = c.Reply.Fields[:0]
 	c.Reply.Status, c.Reply.Body, c.Reply.Rendered = x.Status, x.Body, true
 	x.coded = reply.Coded{Max: int64(s.MaxResponse)}
@@ -94,9 +94,9 @@ func (s *Server) pass(a *compile.Answer, c *Call) bool {
 func (x *passing) ReadWatching(b []byte, w upstream.Waiter) (int, error) {
 	n, err := x.Exchange.ReadWatching(b, w)
 	if err == upstream.ErrLeft {
-		x.taping.End(x.Exchange, recording.CodeLeft, record.StatusLeft)
+		x.capture.End(x.Exchange, recording.CodeLeft, record.StatusLeft)
 	}
-	x.taping.More(x.Exchange, b[:n], err == io.EOF, err != nil && err != io.EOF)
+	x.capture.More(x.Exchange, b[:n], err == io.EOF, err != nil && err != io.EOF)
 	return n, err
 }
 
@@ -106,7 +106,7 @@ func (s *Server) failPassing(a *compile.Answer, c *Call, err error) bool {
 	f := reply.ProxyFailed
 	switch {
 	case errors.Is(err, upstream.ErrLeft):
-		c.passing.taping.End(c.passing.Exchange, recording.CodeLeft, record.StatusLeft)
+		c.passing.capture.End(c.passing.Exchange, recording.CodeLeft, record.StatusLeft)
 		c.Reply.Status = record.StatusLeft
 		return false
 	case errors.Is(err, upstream.ErrTimeout):
@@ -116,7 +116,7 @@ func (s *Server) failPassing(a *compile.Answer, c *Call, err error) bool {
 	case errors.Is(err, upstream.ErrUpgrade):
 		f = reply.NotProxied
 	}
-	c.passing.taping.End(c.passing.Exchange, f.Code, f.Status)
+	c.passing.capture.End(c.passing.Exchange, f.Code, f.Status)
 	err = fmt.Errorf("upstream %s (%s): %w", a.Proxy.To.Name, a.Proxy.To.URL, err)
 	f.Write(&c.Reply, wording.Bounded(err.Error()))
 	s.TellServerError(f, a, err)

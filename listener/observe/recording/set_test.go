@@ -184,9 +184,9 @@ func TestSet_AChangeLosesNothing(t *testing.T) {
 
 // found returns the recorded answer to a request; nil if there is none.
 func found(r *Recorder, q *matcher.Request) *Served {
-	var taping Taping
-	defer taping.End(new(upstream.Exchange), CodeLeft, 0)
-	s, _, _ := taping.Begin(r, q, 1, nil, time.Time{})
+	var capture Capture
+	defer capture.End(new(upstream.Exchange), CodeLeft, 0)
+	s, _, _ := capture.Begin(r, q, 1, nil, time.Time{})
 	return s
 }
 

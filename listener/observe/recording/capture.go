@@ -11,8 +11,8 @@ import (
 	"mockserver/matcher"
 )
 
-// Taping is the recording of one exchange. The zero Taping records nothing.
-type Taping struct {
+// Capture is the recording of one exchange. The zero Capture records nothing.
+type Capture struct {
 	recorder *Recorder
 	entry    *Entry // nil if none
 	asking   *asking
@@ -28,7 +28,7 @@ const (
 // Begin returns the recorded answer to a request if recorded answers are served, and otherwise
 // begins to record its exchange. Until a time, a request with a Waiter waits for the answer to an
 // equal one. The error is upstream.ErrLeft.
-func (t *Taping) Begin(r *Recorder, q *matcher.Request, connection uint64, w upstream.Waiter, until time.Time) (s *Served, waited time.Duration, err error) {
+func (t *Capture) Begin(r *Recorder, q *matcher.Request, connection uint64, w upstream.Waiter, until time.Time) (s *Served, waited time.Duration, err error) {
 	var key [sha256.Size]byte
 	if r.index != nil {
 		key = keyOf(q.In.Method, target(q), q.Body())
@@ -51,7 +51,7 @@ func (t *Taping) Begin(r *Recorder, q *matcher.Request, connection uint64, w ups
 
 // Answered records the head of an answer, and the part of its body that was read. It ends the
 // exchange if that part is the whole body.
-func (t *Taping) Answered(x *upstream.Exchange) {
+func (t *Capture) Answered(x *upstream.Exchange) {
 	if t.entry == nil {
 		return
 	}
@@ -67,7 +67,7 @@ func (t *Taping) Answered(x *upstream.Exchange) {
 
 // More records a part of a body. It ends the exchange if the body is over, or if the body broke
 // off.
-func (t *Taping) More(x *upstream.Exchange, b []byte, over, broken bool) {
+func (t *Capture) More(x *upstream.Exchange, b []byte, over, broken bool) {
 	if t.entry == nil {
 		return
 	}
@@ -82,7 +82,7 @@ func (t *Taping) More(x *upstream.Exchange, b []byte, over, broken bool) {
 
 // End ends the exchange. failure says why it is incomplete; "" means that it is complete. Further
 // calls have no effect.
-func (t *Taping) End(x *upstream.Exchange, failure string, status int) {
+func (t *Capture) End(x *upstream.Exchange, failure string, status int) {
 	if t.entry == nil {
 		return
 	}
@@ -96,11 +96,11 @@ func (t *Taping) End(x *upstream.Exchange, failure string, status int) {
 	}
 	t.recorder.End(t.entry)
 	t.asking.end(failure != "")
-	*t = Taping{}
+	*t = Capture{}
 }
 
 // more records a part of a body. A body that becomes too large is not waited for.
-func (t *Taping) more(b []byte) {
+func (t *Capture) more(b []byte) {
 	if t.entry.More(b); t.entry.answer.omitted != "" {
 		t.asking.end(false)
 	}
