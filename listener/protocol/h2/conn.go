@@ -17,27 +17,45 @@ type conn struct {
 	shard uint32
 
 	// Only the goroutine that reads the connection uses the fields below.
+	reading
+	begun   time.Time
+	inside  int       // bytes that may still be received
+	expires time.Time // when the connection reaches its maximum age; zero for never
+	told    time.Time // when the first GOAWAY frame was sent; zero before
+
+	mu      sync.Mutex // guards the fields below, and those of streams
+	free    sync.Cond  // the write buffer has become smaller, or a write or a call of the Handler has ended
+	streams map[uint32]*Stream
+	old     closed // streams that are over
+	bodies  int    // bytes of the request bodies that are held
+	waiting int    // bytes of the responses that wait in buffers of streams
+	starved int    // streams that got no larger window
+	serving int    // streams that the Handler is answering in goroutines of their own
+	output
+	lost     int  // streams that were open when the connection ended
+	window   int  // bytes of bodies that the client accepts
+	initial  int  // the window of a new stream
+	maxFrame int  // bytes of a body in a frame that the client accepts
+	shrink   bool // the next header block must say that the dynamic table is not used
+	final    bool // the last GOAWAY frame was sent
+	over     bool // nothing more is written once the buffer is empty: a fault ended the connection
+	cut      bool // and the connection is to be reset
+}
+
+// reading is what was received of the current frame and header block.
+type reading struct {
 	framer  *http2.Framer // nil before the first frame, and while the connection is parked
 	decoder *hpack.Decoder
 	source  source
-	begun   time.Time
 	settled bool      // the first frame, SETTINGS, has arrived
 	last    uint32    // the highest stream that the client opened
 	block   block     // the header block that is being received
 	cheap   int       // cheap frames since cheapAt
 	cheapAt time.Time // when the current second of counting began
-	inside  int       // bytes that may still be received
-	expires time.Time // when the connection reaches its maximum age; zero for never
-	told    time.Time // when the first GOAWAY frame was sent; zero before
+}
 
-	mu       sync.Mutex // guards the fields below, and those of streams
-	free     sync.Cond  // the write buffer has become smaller, or a write or a call of the Handler has ended
-	streams  map[uint32]*Stream
-	old      closed // streams that are over
-	bodies   int    // bytes of the request bodies that are held
-	waiting  int    // bytes of the responses that wait in buffers of streams
-	starved  int    // streams that got no larger window
-	serving  int    // streams that the Handler is answering in goroutines of their own
+// output is what is still to be written to a connection.
+type output struct {
 	out      []byte // bytes to write
 	spare    []byte // the other buffer
 	writing  bool   // a goroutine writes
@@ -45,15 +63,7 @@ type conn struct {
 	written  []*Stream // streams whose responses are in out, with something to do afterwards
 	doing    []*Stream // the same for spare
 	finished int       // responses whose end is in out, or in a write that has not succeeded
-	lost     int       // streams that were open when the connection ended
-	window   int       // bytes of bodies that the client accepts
-	initial  int       // the window of a new stream
-	maxFrame int       // bytes of a body in a frame that the client accepts
-	shrink   bool      // the next header block must say that the dynamic table is not used
 	failed   error     // of writing
-	final    bool      // the last GOAWAY frame was sent
-	over     bool      // nothing more is written once the buffer is empty: a fault ended the connection
-	cut      bool      // and the connection is to be reset
 }
 
 // block is a header block that is being received, maybe in several frames.

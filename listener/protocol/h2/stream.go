@@ -21,33 +21,39 @@ type Stream struct {
 	arrived time.Time // when the last byte of the request arrived; until then, its latest frame
 	begun   time.Time // when its first frame arrived
 	request request
-	// after is called when the response has been written, or cannot be written.
-	after  func(written time.Time)
+	response
 	spoil  string
 	timer  *time.Timer
 	inline bool // the goroutine that reads the connection answers it, and flushes later
 
 	// The lock of the connection guards the fields below.
-	received      bool // the request is complete
-	served        bool // the Handler has returned, or was never called
-	answered      bool // the headers of the response were sent, or the stream was reset
-	closed        bool // it is no longer one of the streams of the connection
-	starved       bool // it got no larger window
-	queued        bool // it is in conn.ready
+	received bool // the request is complete
+	served   bool // the Handler has returned, or was never called
+	answered bool // the headers of the response were sent, or the stream was reset
+	closed   bool // it is no longer one of the streams of the connection
+	starved  bool // it got no larger window
+	queued   bool // it is in conn.ready
+	window   int  // bytes that may be sent
+	given    int  // bytes that may be received
+	counted  int  // its bytes in conn.bodies
+	waits    int  // its bytes in conn.waiting
+
+	pausing pausing
+}
+
+// response is the response of a stream, and how much of it was sent. The lock of the connection guards
+// all fields but after.
+type response struct {
+	// after is called when the response has been written, or cannot be written.
+	after         func(written time.Time)
 	sending       bool // the Handler has sent the response
 	following     bool // after is to be called
 	followed      bool // after was queued
-	window        int  // bytes that may be sent
-	given         int  // bytes that may be received
-	counted       int  // its bytes in conn.bodies
-	waits         int  // its bytes in conn.waiting
 	body          []byte
 	sent, allowed int       // of body: sent, and due to be sent
 	ending        ending    // what follows the body
 	answerBegun   time.Time // when a body that could not be sent at once began to be sent
 	progress      time.Time // when the last part of it was sent
-
-	pausing pausing
 }
 
 // pausing is the state of a stream's waits that is shared with other goroutines.

@@ -25,41 +25,11 @@ type Connection struct {
 	upgraded atomic.Bool // it leaves, or has left, HTTP/1.1: see talk
 
 	// Only the goroutine that serves the connection uses the fields below.
-	at          part      // the part that the connection was last read for
-	readExpires time.Time // the read deadline of that part
-	readInForce time.Time // the deadline that is set on the connection
-	readRenewed time.Time // when the deadline of a body was renewed
-	// Stored as time since the base of the clock, because they are compared on each request.
-	restsUntil   time.Duration // the read deadline of an idle connection, if it is in force; else 0
-	idleSince    time.Duration // when it was last read for another request
-	writeExpires time.Duration // the write deadline
-
-	bodyBegun time.Time // when the timeout of the body began
-	bodyRead  int       // how many of its bytes were read
-	writing   progress  // of the current Write
-	parked    bool      // it is not served now: it waits, becomes large, or begins TLS
-	served    bool      // Serve serves it
-	large     bool      // see IsLarge
-	grows     bool      // it becomes large when more arrives
-	first     [1]byte   // the byte that ended the parking
-	framing   framing
-	ready     int       // how many bytes of the last look are to be returned
-	restAt    int       // where the rest that must be passed to take again begins
-	looked    bool      // what was last read has already been looked at: see stay
-	stay      *stay     // nil where it is not possible
-	held      []byte    // received bytes that must not be read yet: see take
-	store     []byte    // the buffer whose end is held, with what was held before
-	heldAt    time.Time // when the last byte of held arrived
-	arrived   time.Time // when the current request arrived; zero if it was served on arrival
-	deaf      bool      // the client has finished sending
-	left      bool      // the client left, or the server stopped, while its request waited
-	over      error     // ends reading: a protocol error, or io.EOF after the last request
-	told      bool      // over was returned
-	behind    bool      // more bytes came after the last request
-	failed    error     // the error of the connection that ended reading
-	cutOff    bool      // reading failed inside a request
-	unwritten bool      // the last response could not be written completely
-	rested    bool      // reading ended while it was idle or about to be, with all responses sent
+	deadlines
+	parking
+	input
+	stay *stay // nil where it is not possible
+	ending
 	// after is called with the time when the response was written, or could not be written.
 	after   func(written time.Time)
 	written time.Time
@@ -68,15 +38,10 @@ type Connection struct {
 
 	hello   []byte  // what the client sent of a TLS handshake that has not begun yet; see opens
 	secured *stream // the TLS connection over Conn; nil for one in clear text
-	abrupt  bool    // it is closed without the closing notice of TLS
-	parting bool    // the closing notice is being sent or was sent
 	// TLS is what the requests of the connection have in common; nil for one in clear text.
 	TLS *matcher.TLS
 
 	pausing pausing
-
-	spoils string // the fault to apply to the response when it is written; "" if none
-	struck bool   // a fault has ended the connection
 
 	expires time.Duration // when it reaches its maximum age, since the base of the clock; 0: never
 
@@ -89,6 +54,59 @@ type Connection struct {
 
 	in  *bufio.Reader // see Input
 	out *bufio.Writer // see Output; nil before the first use
+}
+
+// deadlines are the timeouts of a connection, and what they depend on.
+type deadlines struct {
+	at          part      // the part that the connection was last read for
+	readExpires time.Time // the read deadline of that part
+	readInForce time.Time // the deadline that is set on the connection
+	readRenewed time.Time // when the deadline of a body was renewed
+	// Stored as time since the base of the clock, because they are compared on each request.
+	restsUntil   time.Duration // the read deadline of an idle connection, if it is in force; else 0
+	idleSince    time.Duration // when it was last read for another request
+	writeExpires time.Duration // the write deadline
+	bodyBegun    time.Time     // when the timeout of the body began
+	bodyRead     int           // how many of its bytes were read
+	writing      progress      // of the current Write
+}
+
+// parking says why a connection is not served, and how large its buffers are.
+type parking struct {
+	parked bool    // it is not served now: it waits, becomes large, or begins TLS
+	served bool    // Serve serves it
+	large  bool    // see IsLarge
+	grows  bool    // it becomes large when more arrives
+	first  [1]byte // the byte that ended the parking
+}
+
+// input is what was received and is still to be read.
+type input struct {
+	framing framing
+	ready   int       // how many bytes of the last look are to be returned
+	restAt  int       // where the rest that must be passed to take again begins
+	looked  bool      // what was last read has already been looked at: see stay
+	held    []byte    // received bytes that must not be read yet: see take
+	store   []byte    // the buffer whose end is held, with what was held before
+	heldAt  time.Time // when the last byte of held arrived
+	arrived time.Time // when the current request arrived; zero if it was served on arrival
+}
+
+// ending is what ends a connection, and how it ends.
+type ending struct {
+	deaf      bool   // the client has finished sending
+	left      bool   // the client left, or the server stopped, while its request waited
+	over      error  // ends reading: a protocol error, or io.EOF after the last request
+	told      bool   // over was returned
+	behind    bool   // more bytes came after the last request
+	failed    error  // the error of the connection that ended reading
+	cutOff    bool   // reading failed inside a request
+	unwritten bool   // the last response could not be written completely
+	rested    bool   // reading ended while it was idle or about to be, with all responses sent
+	abrupt    bool   // it is closed without the closing notice of TLS
+	parting   bool   // the closing notice is being sent or was sent
+	spoils    string // the fault to apply to the response when it is written; "" if none
+	struck    bool   // a fault has ended the connection
 }
 
 // Later is a plain request that is served outside of the read that it arrived in.

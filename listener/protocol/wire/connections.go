@@ -134,7 +134,8 @@ func (c *Connections) Accept() (net.Conn, error) {
 // Adopt registers a connection. One that was accepted while CloseAll closed the others is closed
 // too.
 func (c *Connections) Adopt(inner net.Conn) *Connection {
-	accepted := &Connection{Conn: inner, from: c, readExpires: time.Now().Add(headerTimeout)}
+	accepted := &Connection{Conn: inner, from: c}
+	accepted.readExpires = time.Now().Add(headerTimeout)
 	accepted.stay = newStay(accepted)
 	c.mu.Lock()
 	c.open[accepted] = struct{}{}
