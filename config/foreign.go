@@ -38,7 +38,7 @@ var foreigns = []foreign{
 	{words: "throttle throttling", ours: []string{"endpoint.rate-limit"}},
 	{words: "concurrency maxconcurrency", ours: []string{"capacity.concurrent"}},
 	{words: "sheet worksheet", ours: []string{"external-body.sheet-name"}},
-	{words: "name title label", ours: []string{"endpoint.summary"}},
+	{words: "name title label", ours: []string{"endpoint.summary", "name"}},
 	{words: "from into set table collection", ours: []string{"in"}},
 	{words: "id key idfield primarykey", ours: []string{"key", "data.key"}},
 	{words: "rows items records", ours: []string{"row", "data.rows"}},

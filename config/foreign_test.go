@@ -44,6 +44,7 @@ func TestWordsOfOtherTools(t *testing.T) {
 		{"postServeActions", endpoint, `(did you mean "webhook"?)`},
 		{"code", "- websocket: {path: /x, on-connect: {response: {body: a, §%s: 1}}}\n", `(did you mean "code" inside close?)`},
 		{"file", "- data: {name: a, §%s: a.csv}\n", `(did you mean "path" inside from?)`},
+		{"title", "- resource: {path: /a, data: {§%s: x}}\n", `(did you mean "name"?)`},
 		{"key", "- resource: {path: /a, §%s: sku}\n", `(did you mean "key" inside data?)`},
 		{"rows", "- resource: {path: /a, §%s: []}\n", `(did you mean "rows" inside data?)`},
 		{"methods", "- resource: {path: /a, §%s: [GET]}\n", `(did you mean "allow"?)`},
