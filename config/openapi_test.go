@@ -118,6 +118,14 @@ func TestBrokenDocuments(t *testing.T) {
 	}
 }
 
+// A server may have an empty URL, which is relative.
+func TestAnEmptyURLOfAServerIsNoFault(t *testing.T) {
+	doc := head + "servers: [{url: ''}]\ntags: [{name: ''}]\npaths:\n  /a: {get: {responses: {'200': {description: ''}}}}\n"
+	if spec := (config.Loader{StrictDocuments: true}).Parse("api.yml", []byte(doc)); spec.Problems.Err() != nil || len(spec.Endpoints) != 1 {
+		t.Errorf("got %v", spec.Problems)
+	}
+}
+
 // All errors are reported at once, in the order of the file.
 func TestMistakesOfDocumentsTogether(t *testing.T) {
 	spec := config.Loader{StrictDocuments: true}.Parse("api.yml", []byte(head+`paths:

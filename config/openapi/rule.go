@@ -18,7 +18,6 @@ var needed = map[reflect.Type]map[string]fault{
 	reflect.TypeFor[openapi3.Info]():           {"title": missingText, "version": missingText},
 	reflect.TypeFor[openapi3.License]():        {"name": missingText},
 	reflect.TypeFor[openapi3.ExternalDocs]():   {"url": missingText},
-	reflect.TypeFor[openapi3.Tag]():            {"name": missingText},
 	reflect.TypeFor[openapi3.Server]():         {"url": badServer},
 	reflect.TypeFor[openapi3.Operation]():      {"responses": missingAnswer},
 	reflect.TypeFor[openapi3.Parameter]():      {"name": badParameter, "in": badParameter},
@@ -40,7 +39,8 @@ func (d *decoding) needs(n *syntax.Node, l *layout) {
 		case key == "paths" && d.modern:
 		case value == nil || value.Kind == syntax.NullNode:
 			d.fault(n, f, "%s is missing", key)
-		case value.Kind == syntax.TextNode && value.Text.Value == "" && key != "description", key == "responses" && value.Kind == syntax.MapNode && value.Len() == 0:
+		case value.Kind == syntax.TextNode && value.Text.Value == "" && key != "description" && f != badServer,
+			key == "responses" && value.Kind == syntax.MapNode && value.Len() == 0:
 			d.fault(n, f, "%s is empty", key)
 		}
 	}
@@ -80,7 +80,8 @@ func (d *decoding) check(n *syntax.Node, object any) {
 func (d *decoding) checkSchema(n *syntax.Node, s *openapi3.Schema) {
 	for _, name := range s.Type.Slice() {
 		if !isType(name) {
-			d.fault(n.Get("type"), unknownType, "the type %q does not exist; expected string, number, integer, boolean, array, object or null", wording.Clip(name))
+			d.fault(n.Get("type"), unknownType, "the type %q does not exist; expected string, number, integer, boolean, "+
+				"array, object or null", wording.Clip(name))
 		}
 	}
 	if s.Type.Is("array") && s.Items == nil && !d.modern {
@@ -91,7 +92,8 @@ func (d *decoding) checkSchema(n *syntax.Node, s *openapi3.Schema) {
 	}
 	for _, key := range []string{"$dynamicRef", "$recursiveRef"} {
 		if ref := n.Get(key); ref != nil && ref.Kind == syntax.TextNode {
-			d.warn(ref, manyDynamic, "the "+key+" "+strconv.Quote(wording.Clip(ref.Text.Value))+" is not followed; any value is allowed there")
+			name := strconv.Quote(wording.Clip(ref.Text.Value))
+			d.warn(ref, manyDynamic, "the "+key+" "+name+" is not followed; any value is allowed there")
 		}
 	}
 }
