@@ -94,7 +94,7 @@ func TestTrafficConfig_WhatHasNoEffectIsAWarning(t *testing.T) {
 		t.Fatalf("got exit code %d\n%s%s", code, stdout, stderr)
 	}
 	for _, want := range []string{
-		":4:18: [0].endpoint.responses[0].weight: ", ":4:40: [0].endpoint.responses[0].body: ", ":5:29: [0].endpoint.responses[1].body: ",
+		":4:18: [0].endpoint.responses[0].weight: ", ":4:29: [0].endpoint.responses[0].status: ", ":5:29: [0].endpoint.responses[1].body: ",
 		":7:34: [0].endpoint.latency.timeout: ", ":8:26: [0].endpoint.rate-limit.key-fn: ",
 	} {
 		if strings.Count(stdout+stderr, want) != 1 {

@@ -39,6 +39,9 @@ func (s *Server) answerDirectly(conn *wire.Connection, p *wire.Plain) (done bool
 		s.serveDirectly(a, c)
 	}
 	if a == nil || c.again {
+		if c.again {
+			c.world = nil // the rows have changed, so another endpoint may match
+		}
 		c.direct, c.again = false, false
 		if in.Time = time.Now(); s.Recorder != nil {
 			in.Time = conn.ReadAt()
