@@ -15,7 +15,7 @@ import (
 // documented are the packages that docs/embedding.md speaks of, by the names it gives them.
 var documented = map[string]string{
 	"config": "config", "listener": "listener", "listenertest": "listener/listenertest", "certs": "listener/protocol/certs",
-	"record": "listener/observe/record", "logging": "listener/program/logging",
+	"record": "listener/observe/record", "logging": "listener/observe/logging",
 }
 
 // names returns what a package exports: Start, Server.Apply, Options.Record.

@@ -12,8 +12,8 @@ import (
 	"mockserver/listener/compile"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/observe/sentry"
-	"mockserver/listener/protocol/reply"
 	"mockserver/listener/protocol/wire"
+	"mockserver/listener/reply"
 	"mockserver/listener/serve"
 )
 

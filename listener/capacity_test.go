@@ -17,7 +17,7 @@ import (
 	"mockserver/config"
 	"mockserver/fetcher"
 	"mockserver/internal/harness/volume"
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 	"mockserver/listener/serve"
 )
 

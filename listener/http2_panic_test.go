@@ -12,7 +12,7 @@ import (
 	"mockserver/config"
 	"mockserver/fetcher"
 	"mockserver/listener/observe/record"
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 	"mockserver/listener/serve"
 )
 

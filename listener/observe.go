@@ -8,9 +8,9 @@ import (
 
 	"mockserver/config"
 	"mockserver/dispatcher"
+	"mockserver/listener/compile/traffic"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/observe/recording"
-	"mockserver/listener/serve/traffic"
 )
 
 // Counts returns the counters. The result must not be modified, because consecutive results share

@@ -12,9 +12,9 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/policy"
+	"mockserver/listener/compile/traffic"
 	"mockserver/listener/protocol/wire"
 	"mockserver/listener/serve"
-	"mockserver/listener/serve/traffic"
 )
 
 // asking returns a request to a path from an address, with headers given as "Name: value".

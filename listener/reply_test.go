@@ -9,7 +9,7 @@ import (
 	"mockserver/matcher"
 	"mockserver/renderer"
 
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 )
 
 // A field keeps its value when other fields are added, and no part of a reply is left in the next

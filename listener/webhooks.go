@@ -6,7 +6,7 @@ import (
 	"log/slog"
 
 	"mockserver/dispatcher"
-	"mockserver/listener/serve/webhook"
+	"mockserver/listener/compile/webhook"
 )
 
 // openWebhooks starts the queue. If Options.NoWebhooks is set, stored webhooks are not sent either.

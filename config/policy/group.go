@@ -1,5 +1,5 @@
 // Package policy declares how the requests of an endpoint are treated, whatever answers them: their
-// latency, fault, rate limit and capacity. Package listener/serve/traffic implements their effects.
+// latency, fault, rate limit and capacity. Package listener/compile/traffic implements their effects.
 package policy
 
 import (

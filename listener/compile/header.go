@@ -7,7 +7,7 @@ import (
 	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/internal/semantics"
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )

@@ -6,8 +6,8 @@ import (
 	"mockserver/config/item"
 	"mockserver/config/openapi"
 	"mockserver/internal/semantics"
-	"mockserver/listener/protocol/reply"
-	"mockserver/listener/serve/negotiate"
+	"mockserver/listener/compile/negotiate"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )

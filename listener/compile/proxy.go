@@ -13,7 +13,7 @@ import (
 	"mockserver/internal/json"
 	"mockserver/internal/wording"
 	"mockserver/listener/observe/recording"
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )

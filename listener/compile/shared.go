@@ -2,8 +2,8 @@ package compile
 
 import (
 	"mockserver/config/item"
+	"mockserver/listener/compile/traffic"
 	"mockserver/listener/protocol/websocket"
-	"mockserver/listener/serve/traffic"
 	"mockserver/matcher"
 )
 

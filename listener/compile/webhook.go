@@ -5,7 +5,7 @@ import (
 
 	"mockserver/config/item"
 	"mockserver/config/syntax"
-	"mockserver/listener/serve/webhook"
+	"mockserver/listener/compile/webhook"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )

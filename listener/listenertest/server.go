@@ -25,8 +25,8 @@ import (
 	"mockserver/config"
 	"mockserver/internal/wording"
 	"mockserver/listener"
+	"mockserver/listener/observe/logging"
 	"mockserver/listener/observe/record"
-	"mockserver/listener/program/logging"
 )
 
 // patience is how long the end of a test waits for requests in flight: a failed test may have left

@@ -21,8 +21,8 @@ import (
 	"mockserver/listener"
 	"mockserver/listener/control/admin"
 	"mockserver/listener/control/fleet"
+	"mockserver/listener/observe/logging"
 	"mockserver/listener/program/importing"
-	"mockserver/listener/program/logging"
 	"mockserver/listener/protocol/certs"
 )
 

@@ -4,11 +4,11 @@ import (
 	"sync"
 	"time"
 
+	"mockserver/listener/compile/traffic"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/protocol/h2"
-	"mockserver/listener/protocol/reply"
 	"mockserver/listener/protocol/wire"
-	"mockserver/listener/serve/traffic"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
 

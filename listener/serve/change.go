@@ -5,7 +5,7 @@ import (
 	"runtime"
 
 	"mockserver/listener/compile"
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 )
 
 // maxAnew limits how often a request is processed again because the rows that it read have changed.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 )
 
 // preflightMaxAge is how many seconds a browser may cache a preflight response.

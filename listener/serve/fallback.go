@@ -9,8 +9,8 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"mockserver/listener/protocol/reply"
 	"mockserver/listener/protocol/websocket"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
 

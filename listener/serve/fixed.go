@@ -8,10 +8,10 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/listener/compile"
+	"mockserver/listener/compile/negotiate"
 	"mockserver/listener/observe/record"
-	"mockserver/listener/protocol/reply"
 	"mockserver/listener/protocol/wire"
-	"mockserver/listener/serve/negotiate"
+	"mockserver/listener/reply"
 )
 
 // An answer that is the same for every request is sent as prepared bytes if the request is a plain

@@ -13,8 +13,8 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/internal/wording"
-	"mockserver/listener/protocol/reply"
 	"mockserver/listener/protocol/wire"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
 

@@ -14,8 +14,8 @@ import (
 	"mockserver/internal/semantics"
 	"mockserver/listener/compile"
 	"mockserver/listener/protocol/h2"
-	"mockserver/listener/protocol/reply"
 	"mockserver/listener/protocol/wire"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
 

@@ -11,7 +11,7 @@ import (
 	"mockserver/listener/compile"
 	"mockserver/listener/memory/data"
 	"mockserver/listener/observe/record"
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 	"mockserver/renderer"
 )
 

@@ -8,7 +8,7 @@ import (
 	"mockserver/dispatcher"
 	"mockserver/internal/wording"
 	"mockserver/listener/compile"
-	"mockserver/listener/serve/webhook"
+	"mockserver/listener/compile/webhook"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )

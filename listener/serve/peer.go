@@ -3,8 +3,8 @@ package serve
 import (
 	"time"
 
+	"mockserver/listener/compile/traffic"
 	"mockserver/listener/protocol/wire"
-	"mockserver/listener/serve/traffic"
 	"mockserver/matcher"
 )
 

@@ -12,7 +12,7 @@ import (
 	"mockserver/listener/compile"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/observe/recording"
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 )
 
 // passing is an upstream's answer on its way to the client.

@@ -10,11 +10,11 @@ import (
 
 	"mockserver/dispatcher"
 	"mockserver/internal/loglimit"
+	"mockserver/listener/compile/webhook"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/observe/sentry"
 	"mockserver/listener/protocol/h2"
 	"mockserver/listener/protocol/websocket"
-	"mockserver/listener/serve/webhook"
 )
 
 // Options say how requests are answered, in addition to the snapshot.

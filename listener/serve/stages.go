@@ -7,8 +7,8 @@ import (
 
 	"mockserver/internal/semantics"
 	"mockserver/listener/compile"
-	"mockserver/listener/protocol/reply"
-	"mockserver/listener/serve/traffic"
+	"mockserver/listener/compile/traffic"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )

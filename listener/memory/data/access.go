@@ -10,7 +10,7 @@ import (
 	"mockserver/internal/json"
 	"mockserver/internal/wording"
 	"mockserver/listener/memory/state"
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )

@@ -3,7 +3,7 @@ package data
 import (
 	"mockserver/internal/json"
 	"mockserver/internal/semantics"
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
 

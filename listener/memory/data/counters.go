@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 
 	"mockserver/listener/observe/record"
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 )
 
 // operation is a kind of access to a set.

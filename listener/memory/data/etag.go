@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"mockserver/listener/memory/state"
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"mockserver/listener/memory/state"
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 )
 
 // Failed is a reason why nothing was changed.

@@ -16,7 +16,7 @@ import (
 	"mockserver/config/openapi/validate"
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 )
 
 // compileSchema compiles the JSON Schema of a resource; it returns nil if there is none. Relative

@@ -13,7 +13,7 @@ import (
 	"mockserver/internal/wording"
 	"mockserver/listener/memory/data/edit"
 	"mockserver/listener/memory/state"
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 	"mockserver/renderer/escape"
 )

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"mockserver/internal/secret"
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )

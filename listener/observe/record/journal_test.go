@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"mockserver/internal/harness/volume"
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"mockserver/config"
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
 

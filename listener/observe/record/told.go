@@ -5,7 +5,7 @@ import (
 	"net"
 	"time"
 
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
 

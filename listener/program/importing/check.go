@@ -19,7 +19,7 @@ import (
 	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
 	"mockserver/listener"
-	"mockserver/listener/program/logging"
+	"mockserver/listener/observe/logging"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 
 	"mockserver/internal/ascii"
 	"mockserver/internal/wording"
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
 

@@ -11,7 +11,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/listener/memory/shared"
 	"mockserver/listener/observe/record"
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
 

@@ -9,7 +9,7 @@ import (
 	"mockserver/config/policy"
 	"mockserver/internal/wording"
 	"mockserver/listener/observe/record"
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 )
 
 // Waiter is the connection of a request that may need to wait.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"mockserver/config/policy"
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
 

@@ -2,7 +2,7 @@ package negotiate
 
 import (
 	"mockserver/internal/semantics"
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
 

@@ -16,7 +16,7 @@ import (
 	"mockserver/config/openapi/generate"
 	"mockserver/config/openapi/validate"
 	"mockserver/internal/wording"
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
 

@@ -47,7 +47,7 @@ var exampleCalls = map[string][]exampleCall{
 var examplesApart = []string{"faults.yml", "latency.yml", "petstore.yml", "petstore-mocks.yml", "websocket.yml"}
 
 // limitCalls contains the first calls for limits.yml; the calls after them are in
-// listener/e2e/limit_test.go.
+// listener/program/e2e/limit_test.go.
 var limitCalls = []exampleCall{
 	{"Search, three times a minute", "GET", "/search", "", 200, `{"results": []}`},
 	{"Ask with a key", "GET", "/keyed", "", 200, `{"key": ""}`},

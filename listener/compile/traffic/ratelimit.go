@@ -14,7 +14,7 @@ import (
 	"mockserver/config/policy"
 	"mockserver/internal/loglimit"
 	"mockserver/internal/wording"
-	"mockserver/listener/protocol/reply"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
 
