@@ -250,3 +250,58 @@ func TestCounts_OfClientsThatReset(t *testing.T) {
 		t.Errorf("%d requests and %d malformed ones are counted, of %d", n, c.Malformed.Requests, clients)
 	}
 }
+
+// A request whose row another one takes first matches nothing any more, and counts as that.
+func TestCounts_OfRequestsWhoseRowsAreTaken(t *testing.T) {
+	t.Parallel()
+	const clients, each = 8, 300
+	var rows strings.Builder
+	for i := range each {
+		fmt.Fprintf(&rows, "{id: %d, free: true}, ", i)
+	}
+	server := listenertest.Start(t, config.Parse("m.yml", []byte(`
+- data: {name: rows, rows: [`+rows.String()+`]}
+- endpoint: {method: POST, path: /claim/:id, find: {row: {in: rows, key: path-params.id}}, if: row.free = true, do: [{merge: {in: rows, key: path-params.id, with: {free: false}}}], response: {body: taken}}
+`)), listener.Options{Record: &record.Options{}})
+	var all sync.WaitGroup
+	for range clients {
+		all.Go(func() {
+			for i := range each {
+				resp, err := http.Post(fmt.Sprint(server.URL(), "/claim/", i), "text/plain", strings.NewReader("x"))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				resp.Body.Close()
+			}
+		})
+	}
+	all.Wait()
+	c := server.Counts()
+	if got := c.Endpoints[0]; got.Requests != each || got.Statuses[200] != each || c.Unmatched.Requests != (clients-1)*each {
+		t.Errorf("got %+v, and %+v unmatched; want %d and %d", got, c.Unmatched, each, (clients-1)*each)
+	}
+}
+
+// A response that is complete does not wait for the next request of its connection, even if that one
+// waits where nothing can tell: for the TLS handshake of an upstream.
+func TestConnection_WhatIsReadyIsSentFirst(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // never answers a handshake
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	server := listenertest.Start(t, config.Parse("m.yml", []byte(`
+- upstream: {name: silent, url: "https://`+silent.Addr().String()+`", timeout: 1m}
+- endpoint: {path: /fixed, response: {body: ready}}
+- endpoint: {path: /passed, response: {proxy: silent}}
+`)), listener.Options{})
+	conn := dial(t, server, "GET /fixed HTTP/1.1\r\nHost: a\r\n\r\nGET /passed HTTP/1.1\r\nHost: a\r\n\r\n")
+	_ = conn.SetReadDeadline(time.Now().Add(40 * time.Second)) // less than the upstream has
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil || resp.StatusCode != 200 {
+		t.Fatalf("got %v, %v", resp, err)
+	}
+	conn.Close()
+}

@@ -60,6 +60,7 @@ func (s *Server) chooseAnew(drawn map[int]*compile.Answer, c *Call) *compile.Ans
 		return drawn[i]
 	}
 	if c.matched = i; i < 0 {
+		c.Trace.Endpoint, c.Trace.Counters = "", nil
 		s.fallBack(sn, c)
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mockserver/listener/compile"
+	"mockserver/listener/observe/record"
 	"mockserver/listener/protocol/wire"
 )
 
@@ -40,7 +41,7 @@ func (s *Server) answerDirectly(conn *wire.Connection, p *wire.Plain) (done bool
 	}
 	if a == nil || c.again {
 		if c.again {
-			c.world = nil // the rows have changed, so another endpoint may match
+			c.world, c.Trace = nil, record.Trace{} // the rows have changed, so another endpoint may match
 		}
 		c.direct, c.again = false, false
 		if in.Time = time.Now(); s.Recorder != nil {

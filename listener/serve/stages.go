@@ -8,6 +8,7 @@ import (
 	"mockserver/internal/semantics"
 	"mockserver/listener/compile"
 	"mockserver/listener/compile/traffic"
+	"mockserver/listener/protocol/wire"
 	"mockserver/listener/reply"
 	"mockserver/matcher"
 	"mockserver/renderer"
@@ -66,6 +67,9 @@ func (s *Server) begin(c *Call) {
 // triggered only if notify is true.
 func (s *Server) answer(a *compile.Answer, c *Call, notify bool) {
 	c.Trace.Endpoint, c.Trace.Counters = a.Name, a.Counters
+	if conn, _ := c.peer.(*wire.Connection); conn != nil && !a.Direct { // it may wait, which earlier responses must not
+		_ = conn.Flush() // if this fails, so does writing the response
+	}
 	if a.Rules != nil && (a.Disturbed || a.Operation.Asked(&c.Request, c.peer)) {
 		s.disturb(a, c, notify)
 	} else if given := s.respond(a, c); given != nil && notify {
