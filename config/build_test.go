@@ -358,6 +358,14 @@ func TestJoin_KeepsOrderAndProblems(t *testing.T) {
 	}
 }
 
+// The bytes of a body are sent as they are, as a string is.
+func TestNew_ABodyOfBytes(t *testing.T) {
+	e := New(Endpoint{Path: "/", Response: Response{Body: []byte(`{"a": 1}`)}}).Endpoints[0]
+	if got := e.Response.Body.Value; got != `{"a": 1}` || e.Response.BodyJSON {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestNew_ABodyThatIsJSON(t *testing.T) {
 	type order struct {
 		ID     int     `json:"id"`

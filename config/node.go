@@ -63,6 +63,9 @@ func (w *nodeWriter) node(v reflect.Value, key string) *syntax.Node {
 	if kind := v.Kind(); kind != reflect.Struct && v.IsZero() {
 		return nil
 	}
+	if v.Kind() == reflect.Interface {
+		return w.value(v.Interface(), key)
+	}
 	switch x := v.Interface().(type) {
 	case time.Duration:
 		if x == AtOnce {
@@ -81,8 +84,6 @@ func (w *nodeWriter) node(v reflect.Value, key string) *syntax.Node {
 	switch v.Kind() {
 	case reflect.Pointer:
 		return w.node(v.Elem(), key)
-	case reflect.Interface:
-		return w.value(v.Interface(), key)
 	case reflect.Struct:
 		return w.declaration(v, key)
 	case reflect.Slice:

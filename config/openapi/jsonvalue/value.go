@@ -9,6 +9,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 
 	"mockserver/config/syntax"
 )
@@ -172,13 +173,9 @@ func Append(dst []byte, v any) []byte {
 func AppendIdentity(dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case json.Number:
-		if i, err := strconv.ParseInt(string(v), 10, 64); err == nil {
-			return strconv.AppendInt(dst, i, 10)
-		}
-		if r := Rational(v); r != nil {
-			return append(dst, r.RatString()...)
-		}
-		return append(dst, v...)
+		return appendNumber(dst, string(v))
+	case float64:
+		return AppendIdentity(dst, floatNumber(v))
 	case []any:
 		dst = append(dst, '[')
 		for i := range v {
@@ -200,6 +197,32 @@ func AppendIdentity(dst []byte, v any) []byte {
 		return append(dst, '}')
 	}
 	return Append(dst, v)
+}
+
+// appendNumber appends the digits of a number without zeros at either end, and its exponent. The
+// result is about as long as the number: an exponent stands for any number of digits.
+func appendNumber(dst []byte, number string) []byte {
+	rest, isNegative := strings.CutPrefix(number, "-")
+	exponent := 0
+	if i := strings.IndexAny(rest, "eE"); i >= 0 {
+		var err error
+		if exponent, err = strconv.Atoi(rest[i+1:]); err != nil {
+			return append(dst, number...)
+		}
+		rest = rest[:i]
+	}
+	whole, fraction, _ := strings.Cut(rest, ".")
+	exponent -= len(fraction)
+	all := strings.TrimLeft(whole+fraction, "0")
+	digits := strings.TrimRight(all, "0")
+	if digits == "" {
+		return append(dst, '0')
+	}
+	if isNegative {
+		dst = append(dst, '-')
+	}
+	dst = append(append(dst, digits...), 'e')
+	return strconv.AppendInt(dst, int64(exponent+len(all)-len(digits)), 10)
 }
 
 // longestNumber limits the work that the arithmetic with a single number in a document can cause.

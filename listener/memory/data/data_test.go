@@ -524,6 +524,7 @@ const checkout = `
 
 func TestScenario(t *testing.T) {
 	c, _ := serve(t, checkout)
+	token := strings.Repeat("x", 70_000) // longer than the key of a row
 	c.talk([][2]string{
 		{"GET /orders/1", "200 new"},
 		{"POST /orders/1/pay", "200 paid since 20…"},
@@ -536,6 +537,9 @@ func TestScenario(t *testing.T) {
 		{`POST /pay {"id": "3"}`, "200 3 paid"},
 		{`POST /pay {"id": "3"}`, `404 {"error":"No endpoint"…`},
 		{"GET /orders/3", "200 paid"},
+		{`POST /pay {"id": "` + token + `1"}`, "200 " + token + "1 paid"},
+		{`POST /pay {"id": "` + token + `2"}`, "200 " + token + "2 paid"},
+		{`POST /pay {"id": "` + token + `1"}`, `404 {"error":"No endpoint"…`},
 		{"POST /close", "200 "},
 		{"POST /orders/4/pay", "409 new in the shop"},
 	})

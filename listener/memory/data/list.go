@@ -139,7 +139,7 @@ func (l *listing) rank(r state.Row, after bool) int {
 	}
 	at := l.rows.Rank(value, seq)
 	if l.down {
-		from, to := l.equals(r)
+		from, to := l.rows.Rank(value, 0), l.rows.Rank(value, math.MaxUint64)
 		return l.rows.Len() - to + at - from
 	}
 	return at

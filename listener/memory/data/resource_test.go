@@ -155,6 +155,8 @@ func TestResource_PageStyles(t *testing.T) {
 			{"GET /fruit?colour=red&starting_after=2", `200 {"data":[{"id":3,…`},
 			{"GET /fruit?colour=red&starting_after=4", `200 {"data":[],"has_more":false}`}, // the row has another colour, maybe since the last page
 			{"GET /fruit?colour=blue&ending_before=1", `200 {"data":[],"has_more":false}`},
+			{"GET /fruit?price=2.5&sort=-price&starting_after=1", `200 {"data":[` + row["2"] + "," + row["5"] + `],"has_more":false}`},
+			{"GET /fruit?price=2.5&sort=-price&starting_after=4", `200 {"data":[` + row["5"] + `],"has_more":false}`}, // as if it had this price, see above
 			{"GET /fruit?starting_after=77", `400 {"error":"Bad cursor","code":"bad_cursor"…`},
 		},
 	} {

@@ -1,6 +1,8 @@
 package data
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"slices"
 
 	"mockserver/config/item"
@@ -47,6 +49,9 @@ func stateRow(key, state, since string) []byte {
 func (s *inState) keyOf(w *work, r *matcher.Request) []byte {
 	if s.key != nil {
 		if text, ok := s.key.Text(r); ok && len(text) > 0 {
+			if len(text) > maxKey { // such as a token: the key of a row is shorter
+				text = fmt.Appendf(nil, "%x", sha256.Sum256(text))
+			}
 			start := len(w.room)
 			w.room = scalar.AppendKey(w.room, text, true, maxKey)
 			return w.made(start)
