@@ -109,7 +109,7 @@ func TestAllocations_OfErrorReports(t *testing.T) {
 	err := &fetcher.Error{Kind: fetcher.Upstream, Message: "x"}
 	tell := func(s *Server) float64 {
 		s.calls.ServerErrors.Pass(reply.UpstreamFailed.Code+" "+a.Name, time.Now())
-		return testing.AllocsPerRun(200, func() { s.calls.TellServerError(reply.UpstreamFailed, a, err) })
+		return testing.AllocsPerRun(200, func() { s.calls.LogServerError(reply.UpstreamFailed, a, err) })
 	}
 	without, with := tell(configured(t, measured)), tell(reportingNowhere(t, measured))
 	if with > without {

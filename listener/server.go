@@ -263,7 +263,7 @@ func newServer(opts Options) *Server {
 		}),
 	}
 	s.compiler.Send = s.calls.NotifyMoved
-	s.handshakeLimiter = loglimit.New(handshakeLines, loglimit.TellSuppressed(s.log, "TLS handshake failed"))
+	s.handshakeLimiter = loglimit.New(handshakeLines, loglimit.LogSuppressed(s.log, "TLS handshake failed"))
 	if opts.Record != nil {
 		s.calls.Recorder = record.New(*opts.Record)
 	}

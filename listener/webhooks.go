@@ -11,7 +11,7 @@ import (
 
 // openWebhooks starts the queue. If Options.NoWebhooks is set, stored webhooks are not sent either.
 func (s *Server) openWebhooks() error {
-	opts := dispatcher.Options{MaxPending: s.opts.MaxPendingWebhooks, Logger: s.log, Failed: s.calls.TellFailed}
+	opts := dispatcher.Options{MaxPending: s.opts.MaxPendingWebhooks, Logger: s.log, Failed: s.calls.LogFailed}
 	var err error
 	if s.opts.WebhookStore != "" && !s.opts.NoWebhooks {
 		if opts.Store, opts.Fallback, err = webhook.Store(s.opts.WebhookStore); err != nil {

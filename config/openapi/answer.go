@@ -117,26 +117,26 @@ func (c *compiler) response(r *openapi3.Response, status int, declared, pointer 
 		examples := made.Examples()
 		for _, e := range examples {
 			a.Example, a.Body = e.Name, e.Body
-			a.Tell = c.telling(&made, &a)
+			a.Tell = c.errorWriter(&made, &a)
 			all = append(all, a)
 		}
 		if len(examples) == 0 {
 			a.Body = made.Generated()
 			a.generated = &made
-			a.Tell = c.telling(&made, &a)
+			a.Tell = c.errorWriter(&made, &a)
 			all = append(all, a)
 		}
 	}
 	return all
 }
 
-// telling returns the function that makes the body of an error response, which says what is wrong
+// errorWriter returns the function that makes the body of an error response, which says what is wrong
 // with a request. It returns nil when requests are not checked or a is not an error response.
-func (c *compiler) telling(made *generate.Content, a *Answer) func(generate.Told) []byte {
+func (c *compiler) errorWriter(made *generate.Content, a *Answer) func(generate.Refusal) []byte {
 	if c.checker == nil || a.Status < 400 && keyOrder(a.Declared) != 2 {
 		return nil
 	}
-	return made.Telling(a.Body)
+	return made.ErrorWriter(a.Body)
 }
 
 // headers returns the headers of a response: those with a value in the document, and those that the

@@ -20,7 +20,7 @@ func (o *Operation) ask(form *pathForm, declared []*openapi3.Parameter) {
 		return
 	}
 	a := &o.Answers[o.Default]
-	if a.generated == nil || a.holdsTags() || slices.ContainsFunc(form.names, notPlain) || o.tellsOfBody() {
+	if a.generated == nil || a.holdsTags() || slices.ContainsFunc(form.names, notPlain) || o.describesBody() {
 		return
 	}
 	if o.Asked = a.generated.Asked(a.Body, form.parameters(declared)); o.Asked == nil {
@@ -39,9 +39,9 @@ func (a *Answer) holdsTags() bool {
 	return tags(a.Body) || slices.ContainsFunc(a.Headers, func(h Header) bool { return tags([]byte(h.Value)) })
 }
 
-// tellsOfBody reports whether the URL of a callback refers to the response body, whose value is
+// describesBody reports whether the URL of a callback refers to the response body, whose value is
 // inserted when the document is read.
-func (o *Operation) tellsOfBody() bool {
+func (o *Operation) describesBody() bool {
 	return slices.ContainsFunc(o.Callbacks, func(cb Callback) bool { return strings.Contains(cb.URL, "$response.body") })
 }
 

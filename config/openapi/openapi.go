@@ -46,7 +46,7 @@ type Operation struct {
 	// Asked are the members of the default answer's generated body that have the values of path
 	// parameters, and Template is that body with placeholders for them. They are nil and "" for a
 	// body from an example, and when no member has such a value.
-	Asked     *generate.Asked
+	Asked     *generate.BoundMembers
 	Template  string
 	List      *List // the list in the default answer that requests may limit; nil for none
 	Callbacks []Callback
@@ -68,7 +68,7 @@ type Answer struct {
 	Fresh func(seed uint64) []byte
 	// Tell makes a body that says what is wrong with a request. It is nil unless Options.Checks is
 	// set and the response is an error with a place for the message.
-	Tell func(generate.Told) []byte
+	Tell func(generate.Refusal) []byte
 
 	generated *generate.Content // what Body was generated from; nil for an example
 }

@@ -30,8 +30,8 @@ func New(perSecond int, tell func(suppressed int)) *Limiter {
 	return &Limiter{perSecond: perSecond, tell: tell}
 }
 
-// TellSuppressed returns a function that logs how many lines with a message were suppressed.
-func TellSuppressed(log *slog.Logger, message string) func(suppressed int) {
+// LogSuppressed returns a function that logs how many lines with a message were suppressed.
+func LogSuppressed(log *slog.Logger, message string) func(suppressed int) {
 	return func(suppressed int) {
 		log.Warn("log lines suppressed", "line", message, "suppressed", suppressed)
 	}

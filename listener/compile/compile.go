@@ -74,7 +74,7 @@ func (c *Compiler) Compile(spec *config.Spec) (*Snapshot, syntax.Problems) {
 		a := &sn.Answers[i]
 		a.Direct = a.isDirect()
 		a.Template = a.Template.In(a.program[:])
-		a.Brief = a.Source == nil && a.Proxy == nil && len(a.Hooks)+len(a.Lets) == 0 && a.Changes == nil && a.Resource == nil && a.Template.IsBrief()
+		a.Immediate = a.Source == nil && a.Proxy == nil && len(a.Hooks)+len(a.Lets) == 0 && a.Changes == nil && a.Resource == nil && a.Template.IsBrief()
 	}
 	return sn, spec.InOrder(append(problems, shadowed...))
 }

@@ -41,7 +41,7 @@ type Answer struct {
 	Rules        *traffic.Rules // limits, latency, faults and the choice of an outcome; nil for none
 	Status       int
 	Direct       bool // it may be sent without fasthttp, see answerDirectly
-	Brief        bool // nothing in it takes long: no loop, file or webhook
+	Immediate    bool // nothing in it takes long: no loop, file or webhook
 	waits        bool // it has numbers that replicas share, which may take a while
 	Disturbed    bool // the rules apply to every request, not only to those that choose an answer of the operation
 	TypeDeclared bool // Content-Type is declared, so the content type of a remote body is not used

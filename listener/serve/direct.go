@@ -74,7 +74,7 @@ func (l later) Serve() (last bool, err error) {
 
 // serveDirectly is like serve, for a request with a direct answer.
 func (s *Server) serveDirectly(a *compile.Answer, c *Call) {
-	c.brief = a.Brief
+	c.immediate = a.Immediate
 	s.begin(c)
 	defer s.finish(c)
 	s.answer(a, c, true)

@@ -35,7 +35,7 @@ func (s *Server) fallBack(sn *World, c *Call) {
 		case c.isOptions() || len(methods) > 0 && !c.isGet() && !c.isHead():
 			methods = append(methods, fasthttp.MethodGet)
 		default:
-			s.tellUnmatched(c, reply.UpgradeRequired, websocket.RequireUpgrade(&c.Request, &c.Reply))
+			s.logUnmatched(c, reply.UpgradeRequired, websocket.RequireUpgrade(&c.Request, &c.Reply))
 			return
 		}
 	}
@@ -133,12 +133,12 @@ func (s *Server) unmatched(sn *World, c *Call, methods []string) {
 	if s.UnmatchedStatus != 0 {
 		c.Reply.Status = s.UnmatchedStatus
 	}
-	s.tellUnmatched(c, f, message)
+	s.logUnmatched(c, f, message)
 }
 
-// tellUnmatched records why no endpoint matched a request, and logs the request, at most
+// logUnmatched records why no endpoint matched a request, and logs the request, at most
 // unmatchedPerSecond times a second.
-func (s *Server) tellUnmatched(c *Call, f reply.Failure, message string) {
+func (s *Server) logUnmatched(c *Call, f reply.Failure, message string) {
 	if s.Recorder != nil {
 		s.Recorder.Misses().Add(&c.Request, f.Code, c.Reply.Status, message)
 	}

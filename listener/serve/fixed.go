@@ -177,10 +177,10 @@ func (s *Server) answerFixed(lookup func(path []byte) *Fixed, c *wire.Connection
 // stores the request.
 func (s *Server) countFixed(c *wire.Connection, f *Fixed, request []byte) (isTold bool) {
 	came, took := c.LastRead()
-	told, wanted := s.Recorder.CountFixed(f.counters, c.Shard(), f.status, len(f.Body), took)
+	fixed, wanted := s.Recorder.CountFixed(f.counters, c.Shard(), f.status, len(f.Body), took)
 	if wanted {
-		told.Answer, told.Request, told.Time, told.Remote, told.TLS = f, bytes.Clone(request), c.TimeOf(came), c.RemoteAddr(), c.TLS
-		s.Recorder.Journal().Tell(told)
+		fixed.Answer, fixed.Request, fixed.Time, fixed.Remote, fixed.TLS = f, bytes.Clone(request), c.TimeOf(came), c.RemoteAddr(), c.TLS
+		s.Recorder.Journal().AddFixed(fixed)
 	}
 	return wanted
 }

@@ -55,7 +55,7 @@ func (c beyond) Read(b []byte) (int, error) { return c.Stream().Read(b) }
 func (s *Server) survive(conn *wire.Connection) {
 	if p := recover(); p != nil {
 		_ = conn.CloseNow() // no response can be sent any more
-		s.tellPanic("panic while serving a connection", "", p, fmt.Sprint(p), slog.String("remote", conn.RemoteAddr().String()))
+		s.logPanic("panic while serving a connection", "", p, fmt.Sprint(p), slog.String("remote", conn.RemoteAddr().String()))
 	}
 }
 
@@ -78,11 +78,11 @@ func receiveStream(st *h2.Stream) *Call {
 func (s streams) Answer(st *h2.Stream) h2.Later {
 	c := receiveStream(st)
 	a := s.matchDirectly(c)
-	if a == nil || !a.Brief {
+	if a == nil || !a.Immediate {
 		c.server = s.Server
 		return laterStream{c}
 	}
-	c.brief = true
+	c.immediate = true
 	s.serve(c)
 	s.send(c, st, a)
 	c.Release()
@@ -158,7 +158,7 @@ func (s streams) sendPieces(c *Call, st *h2.Stream, block []byte) {
 			return
 		case err != nil:
 			st.Break()
-			s.tellBroken(c, err)
+			s.logBroken(c, err)
 			return
 		}
 	}

@@ -15,9 +15,9 @@ import (
 	"mockserver/renderer"
 )
 
-// TellServerError logs and reports a 5xx response of the server itself, at most once a minute for
+// LogServerError logs and reports a 5xx response of the server itself, at most once a minute for
 // each endpoint and code. It ignores other responses.
-func (s *Server) TellServerError(f reply.Failure, a *compile.Answer, err error) {
+func (s *Server) LogServerError(f reply.Failure, a *compile.Answer, err error) {
 	if f.Status < 500 || !s.ServerErrors.Pass(f.Code+" "+a.Name, time.Now()) {
 		return
 	}
@@ -30,10 +30,10 @@ func (s *Server) TellServerError(f reply.Failure, a *compile.Answer, err error) 
 	s.Reports.Failed(f.Code, a.Name, declared, err)
 }
 
-// tellPanic logs and reports a panic with its stack, at most once a minute for each message. during
+// logPanic logs and reports a panic with its stack, at most once a minute for each message. during
 // says what was being done, and more adds details; both appear in the log. endpoint is "" if it is
-// not known yet. tellPanic must be called while the stack is still that of the panic.
-func (s *Server) tellPanic(during string, endpoint string, p any, message string, more ...slog.Attr) {
+// not known yet. logPanic must be called while the stack is still that of the panic.
+func (s *Server) logPanic(during string, endpoint string, p any, message string, more ...slog.Attr) {
 	if !s.ServerErrors.Pass(reply.InternalError.Code+" "+message, time.Now()) {
 		return
 	}

@@ -74,7 +74,7 @@ func (s *Server) NotifyMoved(hooks []webhook.Hook, r *matcher.Request, at time.T
 func (s *Server) accepts(h *webhook.Hook, d *dispatcher.Delivery) bool {
 	err := s.Webhooks.Accept(d)
 	if err != nil {
-		s.tellRefused(h, err)
+		s.logRefused(h, err)
 	}
 	return err == nil
 }
@@ -97,7 +97,7 @@ func (s *Server) rendered(hooks []webhook.Hook, r *matcher.Request, depth int, d
 		}
 		if err != nil {
 			s.Unsendable.Add(1)
-			s.TellFailed(dispatcher.Failure{Webhook: h.Webhook(), Attempt: 1, Final: true, Err: err})
+			s.LogFailed(dispatcher.Failure{Webhook: h.Webhook(), Attempt: 1, Final: true, Err: err})
 			continue
 		}
 		do(h, d)
@@ -124,15 +124,15 @@ func (s *Server) newFollowing() any {
 	return f
 }
 
-// tellRefused logs that a webhook was not accepted, at most once a second.
-func (s *Server) tellRefused(h *webhook.Hook, err error) {
+// logRefused logs that a webhook was not accepted, at most once a second.
+func (s *Server) logRefused(h *webhook.Hook, err error) {
 	if suppressed, ok := s.refusedLimiter.Pass(time.Now()); ok {
 		s.Log.Error("webhook refused", "webhook", h.Webhook().Name, "error", err.Error(), "suppressed", suppressed)
 	}
 }
 
-// TellFailed logs a failed attempt to send a webhook, at most webhookLines times a second.
-func (s *Server) TellFailed(f dispatcher.Failure) {
+// LogFailed logs a failed attempt to send a webhook, at most webhookLines times a second.
+func (s *Server) LogFailed(f dispatcher.Failure) {
 	suppressed, ok := s.webhookLimiter.Pass(time.Now())
 	if !ok {
 		return

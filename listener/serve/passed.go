@@ -62,13 +62,13 @@ func (s *Server) writePassed(c *Call, conn *wire.Connection, head, body []byte, 
 	c.passing.Close()
 	if broken != nil && broken != upstream.ErrLeft {
 		conn.Reset()
-		s.tellBroken(c, broken)
+		s.logBroken(c, broken)
 	}
 	return cmp.Or(failed, broken)
 }
 
-// tellBroken logs that an answer broke off after its head was sent, at most once a second.
-func (s *Server) tellBroken(c *Call, err error) {
+// logBroken logs that an answer broke off after its head was sent, at most once a second.
+func (s *Server) logBroken(c *Call, err error) {
 	if suppressed, ok := s.brokenLimiter.Pass(c.In.Time); ok {
 		s.Log.Warn("upstream broke off", "endpoint", c.Trace.Endpoint, "error", err.Error(), slog.Int("suppressed", suppressed))
 	}

@@ -119,7 +119,7 @@ func (s *Server) failPassing(a *compile.Answer, c *Call, err error) bool {
 	c.passing.capture.End(c.passing.Exchange, f.Code, f.Status)
 	err = fmt.Errorf("upstream %s (%s): %w", a.Proxy.To.Name, a.Proxy.To.URL, err)
 	f.Write(&c.Reply, wording.Bounded(err.Error()))
-	s.TellServerError(f, a, err)
+	s.LogServerError(f, a, err)
 	return false
 }
 

@@ -56,7 +56,7 @@ const unmatchedPerSecond = 10
 func New(opts Options) *Server {
 	s := &Server{Options: opts, ServerErrors: loglimit.NewOncePerMinute()}
 	limiter := func(lines int, what string) *loglimit.Limiter {
-		return loglimit.New(lines, loglimit.TellSuppressed(s.Log, what))
+		return loglimit.New(lines, loglimit.LogSuppressed(s.Log, what))
 	}
 	s.webhookLimiter, s.refusedLimiter = limiter(webhookLines, "webhook failed"), limiter(1, "webhook refused")
 	s.brokenLimiter, s.unmatchedLimiter = limiter(1, "upstream broke off"), limiter(unmatchedPerSecond, "unmatched request")

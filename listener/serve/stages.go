@@ -58,7 +58,7 @@ func (sn *World) match(c *Call) int {
 // is called for every request; finish is its counterpart.
 func (s *Server) begin(c *Call) {
 	c.MaxText = s.MaxResponse
-	if s.Recorder != nil && !c.brief {
+	if s.Recorder != nil && !c.immediate {
 		s.Recorder.Enter(c.peer.Shard())
 	}
 }
@@ -154,14 +154,14 @@ func (s *Server) finish(c *Call) {
 		message := fmt.Sprint(p)
 		reply.InternalError.Write(&c.Reply, "a defect of the server, see its log: "+message)
 		s.allowOrigin(c)
-		s.tellPanic("panic while serving a request", c.Trace.Endpoint, p, message,
+		s.logPanic("panic while serving a request", c.Trace.Endpoint, p, message,
 			slog.String("method", string(c.In.Method)), slog.String("uri", string(c.In.Target)))
 		if s.AccessLog {
 			s.logAccess(c, slog.String("code", reply.InternalError.Code))
 		}
 	}
 	if s.Recorder != nil {
-		if !c.brief {
+		if !c.immediate {
 			s.Recorder.Leave(c.peer.Shard())
 		}
 		if c.again {
@@ -189,7 +189,7 @@ func (s *Server) respond(a *compile.Answer, c *Call) *compile.Answer {
 	if c.Stopped != nil && c.Stopped != renderer.ErrLeft { // otherwise the client has left
 		f, err := s.unfinished(c.Stopped)
 		f.Write(&c.Reply, a.Name+": "+err.Error())
-		s.TellServerError(f, a, err)
+		s.LogServerError(f, a, err)
 	}
 	return nil
 }
@@ -227,7 +227,7 @@ func (s *Server) respondExternal(a *compile.Answer, c *Call) bool {
 	case err != nil:
 		f := reply.OfBody(err)
 		f.Write(&c.Reply, err.Error())
-		s.TellServerError(f, a, err)
+		s.LogServerError(f, a, err)
 		return false
 	}
 	if body.Template != nil {

@@ -113,9 +113,9 @@ var wholes = []whole{
 	}},
 }
 
-// tells reports whether the values of a column are known, and conditions tell all of them apart:
+// distinguishes reports whether the values of a column are known, and conditions tell all of them apart:
 // these compare texts that are numbers as numbers, and a missing value equals an empty one.
-func (g *group) tells(c *column) bool {
+func (g *group) distinguishes(c *column) bool {
 	numbers, texts := map[uint32]bool{}, map[any]bool{}
 	for k, v := range c.values {
 		if numbers[v] {
@@ -155,7 +155,7 @@ func (g *group) findKey() {
 		least := left
 		for _, c := range members {
 			keys, distinct := refine(g.keys, c.values)
-			if n := g.conflicts(keys); n < least && g.plausible(left, distinct) && g.tells(c) {
+			if n := g.conflicts(keys); n < least && g.plausible(left, distinct) && g.distinguishes(c) {
 				best, least = c, n
 			}
 		}
@@ -214,7 +214,7 @@ func (g *group) numbers(of func(*record) uint32) []uint32 {
 // extend adds a column to the key if this makes fewer answers conflict and the key stays plausible.
 func (g *group) extend(c *column, left *int) {
 	keys, distinct := refine(g.keys, c.values)
-	if n := g.conflicts(keys); n < *left && g.plausible(*left, distinct) && g.tells(c) {
+	if n := g.conflicts(keys); n < *left && g.plausible(*left, distinct) && g.distinguishes(c) {
 		g.key, g.keys, *left = append(g.key, c), keys, n
 	}
 }

@@ -31,7 +31,7 @@ func (m *Maker) values(request bool) *validate.Values {
 
 // accepts reports whether a value satisfies a schema.
 func (c *validator) accepts(ref *openapi3.SchemaRef, v any) bool {
-	return ref == nil || ref.Value == nil || c.m.values(c.request).Fit(ref.Value, v, c.lenient)
+	return ref == nil || ref.Value == nil || c.m.values(c.request).Accepts(ref.Value, v, c.lenient)
 }
 
 // mismatch returns what is wrong with a value; "" when nothing is.

@@ -28,9 +28,9 @@ func (vs *Values) run(s *openapi3.Schema, v any, lenient, silent bool) *run {
 	return r.validate(vs.schemas.reference(s)(), v)
 }
 
-// Fit reports whether a value satisfies a schema. If lenient is true, a oneOf accepts the branch
+// Accepts reports whether a value satisfies a schema. If lenient is true, a oneOf accepts the branch
 // that its discriminator names, even if other branches match too.
-func (vs *Values) Fit(s *openapi3.Schema, v any, lenient bool) bool {
+func (vs *Values) Accepts(s *openapi3.Schema, v any, lenient bool) bool {
 	return vs.run(s, v, lenient, true).ok()
 }
 

@@ -19,7 +19,7 @@ func (f *findings) explain(status int, in, pointer string, of *form, r *run) {
 	case r.fault != nil:
 		before := len(f.list) + f.more
 		t := teller{status: status, in: in, pointer: pointer, form: of, to: f, told: map[*fault]bool{}, reasons: map[*fault]string{}}
-		t.tell(r.fault)
+		t.report(r.fault)
 		if len(f.list)+f.more == before {
 			f.add(status, in, pointer, "does not fit its schema")
 		}
@@ -38,7 +38,7 @@ type teller struct {
 	reasons map[*fault]string
 }
 
-func (t teller) tell(f *fault) {
+func (t teller) report(f *fault) {
 	if t.told[f] {
 		return
 	}
@@ -46,7 +46,7 @@ func (t teller) tell(f *fault) {
 	switch {
 	case f.kind == isGroup:
 		for _, cause := range f.causes {
-			t.tell(cause)
+			t.report(cause)
 		}
 	case f.kind == isCut:
 		t.to.cut = true
@@ -102,7 +102,7 @@ func (t teller) alternatives(f *fault, at string) {
 		}
 	}
 	if len(likely) == 1 {
-		t.tell(likely[0])
+		t.report(likely[0])
 		return
 	}
 	var reasons []string
@@ -123,7 +123,7 @@ func (t teller) reason(f *fault, at string) string {
 	var found findings
 	inside := t
 	inside.to, inside.told = &found, map[*fault]bool{}
-	inside.tell(f)
+	inside.report(f)
 	reason := ""
 	if v := found.verdict(); v != nil {
 		reason = v.Violations[0].Message

@@ -46,7 +46,7 @@ func (o *Operation) refuse(r *matcher.Request, to *reply.Reply) bool {
 		v := &validate.Verdict{Violations: []validate.Violation{{
 			In: "header", Pointer: "/header/content-encoding", Message: "does not match the body, or is not supported: " + wording.Bounded(err.Error()),
 		}}}
-		if !o.tell(r, to, reply.UnsupportedMedia, v) {
+		if !o.writeErrors(r, to, reply.UnsupportedMedia, v) {
 			writeViolations(to, reply.UnsupportedMedia, v, o.name)
 		}
 		return true
@@ -66,7 +66,7 @@ func (o *Operation) refuse(r *matcher.Request, to *reply.Reply) bool {
 	case fasthttp.StatusUnprocessableEntity:
 		f = reply.InvalidBody
 	}
-	if !o.tell(r, to, f, verdict) {
+	if !o.writeErrors(r, to, f, verdict) {
 		writeViolations(to, f, verdict, o.name)
 	}
 	for _, challenge := range verdict.Challenges {
@@ -114,9 +114,9 @@ func cookiesOf(r *matcher.Request) func(string) (string, bool) {
 	}
 }
 
-// tell answers with the error that the document declares for invalid requests. It reports whether
+// writeErrors answers with the error that the document declares for invalid requests. It reports whether
 // one is declared.
-func (o *Operation) tell(r *matcher.Request, p *reply.Reply, f reply.Failure, v *validate.Verdict) bool {
+func (o *Operation) writeErrors(r *matcher.Request, p *reply.Reply, f reply.Failure, v *validate.Verdict) bool {
 	declared, status := o.declaredError(f.Status)
 	if declared == "" {
 		return false
@@ -136,7 +136,7 @@ func (o *Operation) tell(r *matcher.Request, p *reply.Reply, f reply.Failure, v 
 		p.Add(h.Name, h.Value)
 	}
 	if d.Tell != nil {
-		p.Body = d.Tell(generate.Told{Status: status, Message: message, Violations: v.Violations})
+		p.Body = d.Tell(generate.Refusal{Status: status, Message: message, Violations: v.Violations})
 	}
 	p.Refusal = &reply.Refusal{Code: f.Code, Message: message}
 	return true

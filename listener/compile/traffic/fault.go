@@ -25,7 +25,7 @@ func newFault(f *policy.Fault) *Fault {
 	}
 }
 
-// strikes draws whether the fault is applied to a request. A nil fault is never applied.
-func (f *Fault) strikes(random *matcher.Random) bool {
+// applies draws whether the fault is applied to a request. A nil fault is never applied.
+func (f *Fault) applies(random *matcher.Random) bool {
 	return f != nil && (f.rate >= 1 || random.Float64() < f.rate)
 }

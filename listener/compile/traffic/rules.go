@@ -156,7 +156,7 @@ func (r *Rules) Draw(q *matcher.Request) Drawn {
 	if r.noLatency {
 		d.Length, d.Timed = 0, false
 	}
-	if o.fault.strikes(random) && !r.noFaults {
+	if o.fault.applies(random) && !r.noFaults {
 		d.Fault = o.fault
 	}
 	return d

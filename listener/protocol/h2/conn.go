@@ -18,10 +18,10 @@ type conn struct {
 
 	// Only the goroutine that reads the connection uses the fields below.
 	reading
-	begun   time.Time
-	inside  int       // bytes that may still be received
-	expires time.Time // when the connection reaches its maximum age; zero for never
-	told    time.Time // when the first GOAWAY frame was sent; zero before
+	begun      time.Time
+	inside     int       // bytes that may still be received
+	expires    time.Time // when the connection reaches its maximum age; zero for never
+	goAwaySent time.Time // when the first GOAWAY frame was sent; zero before
 
 	mu      sync.Mutex // guards the fields below, and those of streams
 	free    sync.Cond  // the write buffer has become smaller, or a write or a call of the Handler has ended

@@ -339,7 +339,7 @@ func (c *conn) takePing(f *http2.PingFrame) error {
 		c.mu.Lock()
 		c.out = appendPing(c.out, http2.FlagPingAck, f.Data)
 		c.mu.Unlock()
-	case f.Data == lastPing && !c.told.IsZero():
+	case f.Data == lastPing && !c.goAwaySent.IsZero():
 		c.goAwayFinally()
 	}
 	return c.count()

@@ -160,9 +160,9 @@ func (s *Stream) Left() bool { return s.HasLeft() }
 
 // Wake ends the current wait of the stream, or else the next one. Any goroutine may call it, while
 // holding any lock except those of this package.
-func (s *Stream) Wake() { s.stir(false) }
+func (s *Stream) Wake() { s.wakeUp(false) }
 
-func (s *Stream) stir(left bool) {
+func (s *Stream) wakeUp(left bool) {
 	p := &s.pausing
 	p.mu.Lock()
 	defer p.mu.Unlock()

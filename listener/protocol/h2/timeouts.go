@@ -11,13 +11,13 @@ import (
 func (c *conn) isIdle() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.settled && len(c.streams) == 0 && c.serving == 0 && c.block.stream == nil && c.told.IsZero()
+	return c.settled && len(c.streams) == 0 && c.serving == 0 && c.block.stream == nil && c.goAwaySent.IsZero()
 }
 
 // settle starts writing everything before the connection waits for more input, and waits while too
 // much is left for another goroutine to write. The error says why the connection ends.
 func (c *conn) settle() error {
-	if c.told.IsZero() && c.srv.isDraining() {
+	if c.goAwaySent.IsZero() && c.srv.isDraining() {
 		c.goAway()
 	}
 	c.mu.Lock()
@@ -40,7 +40,7 @@ func (c *conn) settle() error {
 // goAway asks the client to open no more streams, and sends a ping: once that is answered, all
 // streams that were in flight have arrived.
 func (c *conn) goAway() {
-	c.told = c.source.now
+	c.goAwaySent = c.source.now
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.out = appendGoAway(c.out, math.MaxInt32, http2.ErrCodeNo, "")
@@ -71,10 +71,10 @@ func (c *conn) look(now time.Time) error {
 	case !s.idleSince.IsZero() && now.Sub(s.idleSince) >= idleTimeout:
 		return errIdle
 	}
-	if c.told.IsZero() && !c.expires.IsZero() && !now.Before(c.expires) {
+	if c.goAwaySent.IsZero() && !c.expires.IsZero() && !now.Before(c.expires) {
 		c.goAway()
 	}
-	if !c.told.IsZero() && now.Sub(c.told) >= ackTimeout {
+	if !c.goAwaySent.IsZero() && now.Sub(c.goAwaySent) >= ackTimeout {
 		c.goAwayFinally()
 	}
 	for _, late := range c.stalled(now) {

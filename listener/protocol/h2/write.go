@@ -86,7 +86,7 @@ func (c *conn) conclude(s *Stream) {
 		c.out = append(c.out, 0, 0, 1) // nor a whole frame
 		c.breakOff(s)
 	case s.ending == endsLater:
-		s.stir(false) // Write waits for it
+		s.wakeUp(false) // Write waits for it
 	case s.sent == len(s.body):
 		c.finish(s)
 	}
@@ -126,7 +126,7 @@ func (c *conn) abandon(s *Stream) {
 	if s.closed {
 		return
 	}
-	s.stir(true)
+	s.wakeUp(true)
 	c.close(s)
 }
 

@@ -94,19 +94,19 @@ type input struct {
 
 // ending is what ends a connection, and how it ends.
 type ending struct {
-	deaf      bool   // the client has finished sending
-	left      bool   // the client left, or the server stopped, while its request waited
-	over      error  // ends reading: a protocol error, or io.EOF after the last request
-	told      bool   // over was returned
-	behind    bool   // more bytes came after the last request
-	failed    error  // the error of the connection that ended reading
-	cutOff    bool   // reading failed inside a request
-	unwritten bool   // the last response could not be written completely
-	rested    bool   // reading ended while it was idle or about to be, with all responses sent
-	abrupt    bool   // it is closed without the closing notice of TLS
-	parting   bool   // the closing notice is being sent or was sent
-	spoils    string // the fault to apply to the response when it is written; "" if none
-	struck    bool   // a fault has ended the connection
+	deaf        bool   // the client has finished sending
+	left        bool   // the client left, or the server stopped, while its request waited
+	over        error  // ends reading: a protocol error, or io.EOF after the last request
+	endReturned bool   // over was returned
+	behind      bool   // more bytes came after the last request
+	failed      error  // the error of the connection that ended reading
+	cutOff      bool   // reading failed inside a request
+	unwritten   bool   // the last response could not be written completely
+	rested      bool   // reading ended while it was idle or about to be, with all responses sent
+	abrupt      bool   // it is closed without the closing notice of TLS
+	parting     bool   // the closing notice is being sent or was sent
+	spoils      string // the fault to apply to the response when it is written; "" if none
+	struck      bool   // a fault has ended the connection
 }
 
 // Later is a plain request that is served outside of the read that it arrived in.
@@ -286,7 +286,7 @@ func (c *Connection) Cause(err error) error {
 	switch {
 	case c.unwritten:
 		return net.ErrClosed // the client is gone, and its last request was counted
-	case c.told:
+	case c.endReturned:
 		return c.over
 	case c.failed != nil:
 		return c.failed
@@ -316,7 +316,7 @@ func (c *Connection) Close() error {
 		return nil
 	}
 	c.release() // discarding may take a long time
-	c.farewell()
+	c.closeNotify()
 	ended := (c.from.isEnding() || c.IsOld()) && c.spoke.Load() && !c.rested
 	if c.unread.Load() || c.behind || ended || c.struck {
 		c.Discard()
@@ -337,7 +337,7 @@ func (c *Connection) CloseNow() error {
 // Discard stops sending to the client, and reads what the client sends until the client also stops,
 // but no more than lingerSize, and as long as each lingerPart of it takes no longer than lingerTime.
 func (c *Connection) Discard() {
-	c.farewell()
+	c.closeNotify()
 	half, ok := c.Conn.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil {
 		return
@@ -375,10 +375,10 @@ func (p *pausing) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
-	p.stir()
+	p.wakeUp()
 }
 
-func (p *pausing) stir() {
+func (p *pausing) wakeUp() {
 	select {
 	case p.signal <- struct{}{}: // the channel is nil if no pause waits for it
 	default:
@@ -405,9 +405,9 @@ func (c *Connection) hold(b []byte) {
 	c.store = c.held
 }
 
-// rise makes the connection no longer idle. If Hurry or wake has already done so, rise waits until
+// leaveIdle makes the connection no longer idle. If Hurry or wake has already done so, leaveIdle waits until
 // they have set their deadlines: a deadline that is set later would apply to the request.
-func (c *Connection) rise() {
+func (c *Connection) leaveIdle() {
 	if c.isIdle() && !c.idle.taken() {
 		c.from.hurrying.Lock()
 		defer c.from.hurrying.Unlock()

@@ -65,7 +65,7 @@ type Connections struct {
 // New returns a Connections that accepts from l. The log may be nil if nothing is accepted.
 func New(l net.Listener, log *slog.Logger) *Connections {
 	return &Connections{
-		Listener: l, log: log, refusals: loglimit.New(1, loglimit.TellSuppressed(log, "cannot accept a connection")),
+		Listener: l, log: log, refusals: loglimit.New(1, loglimit.LogSuppressed(log, "cannot accept a connection")),
 		descriptors: reserveDescriptors(), ended: make(chan struct{}), open: map[*Connection]struct{}{},
 	}
 }

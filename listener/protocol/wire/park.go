@@ -13,7 +13,7 @@ import (
 // the connection instead.
 func (c *Connection) unpark() bool {
 	c.parked, c.large = false, false
-	c.rise() // code that wakes or hurries an idle connection sets its deadline before this code does
+	c.leaveIdle() // code that wakes or hurries an idle connection sets its deadline before this code does
 	c.readInForce, c.restsUntil = c.TimeOf(c.idleSince+idleTimeout), 0
 	err := c.Conn.SetReadDeadline(c.readInForce)
 	c.idle.park()
@@ -24,8 +24,8 @@ func (c *Connection) unpark() bool {
 	if err == nil {
 		n, err = c.Stream().Read(c.first[:])
 	}
-	if c.rise(); n == 0 || err != nil {
-		c.farewell()
+	if c.leaveIdle(); n == 0 || err != nil {
+		c.closeNotify()
 		_ = c.CloseNow() // the client expects no response
 		return false
 	}

@@ -199,7 +199,7 @@ func (c *Connection) Wake() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.woken = true
-	p.stir()
+	p.wakeUp()
 	if p.reads {
 		_ = c.Conn.SetReadDeadline(past) // fails only if it is closed, which also ends the pause
 	}

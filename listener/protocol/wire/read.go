@@ -126,7 +126,7 @@ func (c *Connection) receive(b []byte, held int) (int, error) {
 		c.rested = n == 0 && c.isIdle()
 	}
 	if !c.looked {
-		c.rise()
+		c.leaveIdle()
 	}
 	if n > 0 && c.at.kind == inBody {
 		c.renew(n)
@@ -165,7 +165,7 @@ func (c *Connection) Read(b []byte) (int, error) {
 	case c.unwritten:
 		return 0, c.failed
 	case c.over != nil:
-		c.told = true
+		c.endReturned = true
 		return 0, c.over
 	}
 	for n := 0; ; {
@@ -197,7 +197,7 @@ func (c *Connection) Read(b []byte) (int, error) {
 		if c.grows {
 			return 0, c.grow(b)
 		}
-		c.over, c.told = largeHead, true
+		c.over, c.endReturned = largeHead, true
 		return 0, c.over
 	}
 }
@@ -208,7 +208,7 @@ func (c *Connection) deliver(b []byte, err error) (int, error) {
 	case c.over != nil && c.ready > 0:
 		return c.ready, nil
 	case c.over != nil:
-		c.told = true
+		c.endReturned = true
 		return 0, c.over
 	case c.ready > 0 && c.restAt < len(b):
 		c.hold(b[c.restAt:])

@@ -40,7 +40,7 @@ func (c *Connection) opens(b []byte) (ready int, done bool) {
 // closed.
 func (c *Connection) secure() bool {
 	socket := &socket{Conn: c.Conn, c: c, first: c.hello}
-	c.hello, c.parked, c.grows, c.over, c.told = nil, false, false, nil, false
+	c.hello, c.parked, c.grows, c.over, c.endReturned = nil, false, false, nil, false
 	err := c.Conn.SetDeadline(time.Now().Add(headerTimeout))
 	if err == nil && c.from.isEnding() {
 		err = c.Conn.SetDeadline(time.Now().Add(c.from.moment()))
@@ -70,8 +70,8 @@ func (c *Connection) Stream() net.Conn {
 	return c.Conn
 }
 
-// farewell tells a TLS client that nothing more is sent, unless a fault suppresses this notice.
-func (c *Connection) farewell() {
+// closeNotify tells a TLS client that nothing more is sent, unless a fault suppresses this notice.
+func (c *Connection) closeNotify() {
 	if c.secured != nil && !c.abrupt && !c.parting {
 		c.parting = true
 		_ = c.secured.CloseWrite() // if it fails, the end of the connection tells the client

@@ -82,7 +82,7 @@ func (s *stay) once(fd uintptr) bool {
 			return true
 		}
 		s.fd = int(fd)
-		c.rise()
+		c.leaveIdle()
 		done, failed := c.look(s.b, n, nil)
 		if !done && failed == nil {
 			c.looked = true

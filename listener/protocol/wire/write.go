@@ -71,7 +71,7 @@ func (c *Connection) freeBuffers() {
 // the fault instead.
 func (c *Connection) Write(b []byte) (int, error) {
 	if c.spoils != "" {
-		return 0, c.strike(b)
+		return 0, c.writeFault(b)
 	}
 	if c.secured != nil {
 		return c.secured.Write(b)
@@ -100,8 +100,8 @@ func (c *Connection) transmit(b []byte, now time.Duration) (int, error) {
 	}
 }
 
-// strike applies a fault instead of writing b, the beginning of a response.
-func (c *Connection) strike(b []byte) error {
+// writeFault applies a fault instead of writing b, the beginning of a response.
+func (c *Connection) writeFault(b []byte) error {
 	fault := c.spoils
 	c.spoils, c.struck = "", true
 	c.answered.Store(true) // the fault is the response

@@ -13,14 +13,14 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// Asked describes which members of a generated body have the values of path parameters, so that a
+// BoundMembers describes which members of a generated body have the values of path parameters, so that a
 // request gets the object that it names.
-type Asked struct {
+type BoundMembers struct {
 	within  string // the member whose value has these members; "" for the body itself
-	members []askedMember
+	members []boundMember
 }
 
-type askedMember struct {
+type boundMember struct {
 	name      string
 	parameter int              // index in the path
 	generated any              // a string or a json.Number
@@ -39,7 +39,7 @@ type PathParameter struct {
 // Asked finds the members of a generated JSON body that have the values of path parameters. It
 // returns nil when there are none. A member is left unchanged when its schema does not accept all
 // values that the schema of the parameter accepts.
-func (c *Content) Asked(body []byte, parameters []PathParameter) *Asked {
+func (c *Content) Asked(body []byte, parameters []PathParameter) *BoundMembers {
 	if c.schema == nil || !jsonvalue.IsJSON(jsonvalue.BaseType(c.Media)) || c.schema.Value.Example != nil || len(c.schema.Value.Examples) > 0 {
 		return nil
 	}
@@ -48,7 +48,7 @@ func (c *Content) Asked(body []byte, parameters []PathParameter) *Asked {
 	if err != nil || !ok {
 		return nil
 	}
-	a, object, schemas := &Asked{}, root, []*openapi3.SchemaRef{c.schema}
+	a, object, schemas := &BoundMembers{}, root, []*openapi3.SchemaRef{c.schema}
 	parameterOf := parametersOf(root, parameters)
 	if parameterOf == nil {
 		if a.within = onlyObject(root); a.within == "" {
@@ -64,7 +64,7 @@ func (c *Content) Asked(body []byte, parameters []PathParameter) *Asked {
 			continue
 		}
 		if accepted, ok := c.m.accepted(m.Value, parameters[at].Schema, schemasOf(m.Name, schemas)); ok {
-			a.members = append(a.members, askedMember{m.Name, at, m.Value, accepted})
+			a.members = append(a.members, boundMember{m.Name, at, m.Value, accepted})
 		}
 	}
 	if len(a.members) == 0 {
@@ -214,8 +214,8 @@ func onlyObject(o *jsonvalue.Object) string {
 
 // Fill writes values of path parameters into a body of the response. A member that does not accept
 // the value keeps its generated one. value returns a path parameter, decoded.
-func (a *Asked) Fill(body []byte, value func(parameter int) []byte) []byte {
-	return a.replace(body, func(m *askedMember, before any) any {
+func (a *BoundMembers) Fill(body []byte, value func(parameter int) []byte) []byte {
+	return a.replace(body, func(m *boundMember, before any) any {
 		text := string(value(m.parameter))
 		switch before.(type) {
 		case string:
@@ -233,8 +233,8 @@ func (a *Asked) Fill(body []byte, value func(parameter int) []byte) []byte {
 
 // Template returns a body with placeholders for the values. variable returns the expression for a
 // parameter.
-func (a *Asked) Template(body []byte, variable func(parameter int) string) string {
-	return string(a.replace(body, func(m *askedMember, _ any) any {
+func (a *BoundMembers) Template(body []byte, variable func(parameter int) string) string {
+	return string(a.replace(body, func(m *boundMember, _ any) any {
 		generated := string(jsonvalue.Append(nil, m.generated))
 		if _, isNumber := m.generated.(json.Number); isNumber {
 			return json.Number("{{" + variable(m.parameter) + "|add:0|default:" + generated + "}}") // written as is
@@ -252,7 +252,7 @@ func (a *Asked) Template(body []byte, variable func(parameter int) string) strin
 }
 
 // replace replaces the values of the members in a body with the results of by.
-func (a *Asked) replace(body []byte, by func(m *askedMember, before any) any) []byte {
+func (a *BoundMembers) replace(body []byte, by func(m *boundMember, before any) any) []byte {
 	parsed, err := jsonvalue.Parse(body)
 	root, ok := parsed.(*jsonvalue.Object)
 	if err != nil || !ok {

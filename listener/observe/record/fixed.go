@@ -57,11 +57,11 @@ func (t *Told) exchange() *Exchange {
 	return x
 }
 
-// Tell passes a request to the journal, which parses it later: before the journal itself is read.
-func (j *Journal) Tell(t Told) {
+// AddFixed passes a request to the journal, which parses it later: before the journal itself is read.
+func (j *Journal) AddFixed(t Told) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.told = append(j.told, t)
+	j.fixed = append(j.fixed, t)
 }
 
 // Settle parses the requests passed to Tell. It is called before any other request is added or
@@ -70,8 +70,8 @@ func (j *Journal) Settle() {
 	j.settling.Lock()
 	defer j.settling.Unlock()
 	j.mu.Lock()
-	list := j.told
-	j.told = nil
+	list := j.fixed
+	j.fixed = nil
 	j.mu.Unlock()
 	for i := range list {
 		j.place(list[i].exchange(), list[i].slow)

@@ -10,28 +10,28 @@ import (
 	"mockserver/config/openapi/validate"
 )
 
-// Told is what an error response says about a request.
-type Told struct {
+// Refusal is what an error response says about a request.
+type Refusal struct {
 	Status     int
 	Message    string // everything in a single string
 	Violations []validate.Violation
 }
 
-// Telling returns a function that writes into a body of the content what is wrong with a request,
+// ErrorWriter returns a function that writes into a body of the content what is wrong with a request,
 // as far as property names and the schema allow. It returns nil when nothing can be written. The
 // function is safe for concurrent use.
-func (c *Content) Telling(body []byte) func(Told) []byte {
+func (c *Content) ErrorWriter(body []byte) func(Refusal) []byte {
 	if !jsonvalue.IsJSON(jsonvalue.BaseType(c.Media)) || !strings.HasPrefix(strings.TrimSpace(string(body)), "{") {
 		return nil
 	}
 	e := c.encoder
-	return func(told Told) []byte {
+	return func(refusal Refusal) []byte {
 		root, err := jsonvalue.Parse(body)
 		object, ok := root.(*jsonvalue.Object)
 		if err != nil || !ok {
 			return body
 		}
-		t := teller{told: told, root: object, valid: func(any) bool { return true }}
+		t := detailer{refusal: refusal, root: object, valid: func(any) bool { return true }}
 		check := validator{m: e.m, lenient: true}
 		if e.schema != nil && check.accepts(e.schema, object) {
 			t.valid = func(v any) bool { return check.accepts(e.schema, v) }
@@ -41,11 +41,11 @@ func (c *Content) Telling(body []byte) func(Told) []byte {
 	}
 }
 
-// teller writes the details of an error into a body, as long as the body stays valid.
-type teller struct {
-	told  Told
-	root  *jsonvalue.Object
-	valid func(root any) bool
+// detailer writes the details of an error into a body, as long as the body stays valid.
+type detailer struct {
+	refusal Refusal
+	root    *jsonvalue.Object
+	valid   func(root any) bool
 }
 
 const (
@@ -62,20 +62,20 @@ var (
 )
 
 // object writes the details into the properties of an object.
-func (t *teller) object(o *jsonvalue.Object, depth int) {
+func (t *detailer) object(o *jsonvalue.Object, depth int) {
 	for _, m := range slices.Clone(o.Members) {
 		name, plain := m.Name, plainName(m.Name)
 		switch value := m.Value.(type) {
 		case string:
 			switch {
 			case slices.Contains(messageNames, plain):
-				t.try(o, name, t.told.Message)
+				t.try(o, name, t.refusal.Message)
 			case slices.Contains(statusNames, plain) && isStatus(value):
-				t.try(o, name, strconv.Itoa(t.told.Status))
+				t.try(o, name, strconv.Itoa(t.refusal.Status))
 			}
 		case json.Number:
 			if slices.Contains(statusNames, plain) && (plain != "code" || isStatus(value.String())) {
-				t.try(o, name, json.Number(strconv.Itoa(t.told.Status)))
+				t.try(o, name, json.Number(strconv.Itoa(t.refusal.Status)))
 			}
 		case []any:
 			if slices.ContainsFunc(listNames, func(part string) bool { return strings.Contains(plain, part) }) {
@@ -90,7 +90,7 @@ func (t *teller) object(o *jsonvalue.Object, depth int) {
 }
 
 // try sets a property, unless that makes the body invalid.
-func (t *teller) try(o *jsonvalue.Object, name string, value any) {
+func (t *detailer) try(o *jsonvalue.Object, name string, value any) {
 	before, _ := o.Get(name)
 	o.Set(name, value)
 	if !t.valid(t.root) {
@@ -99,23 +99,23 @@ func (t *teller) try(o *jsonvalue.Object, name string, value any) {
 }
 
 // list returns the violations in the form of the first item of a list.
-func (t *teller) list(items []any) []any {
+func (t *detailer) list(items []any) []any {
 	var like any = ""
 	if len(items) > 0 {
 		like = items[0]
 	}
 	var all []any
-	for i, v := range t.told.Violations {
+	for i, v := range t.refusal.Violations {
 		if i == mostTold {
 			break
 		}
-		all = append(all, told(like, v))
+		all = append(all, describe(like, v))
 	}
 	return all
 }
 
-// told returns a violation in the form of an existing value.
-func told(like any, v validate.Violation) any {
+// describe returns a violation in the form of an existing value.
+func describe(like any, v validate.Violation) any {
 	o, ok := like.(*jsonvalue.Object)
 	if !ok {
 		return v.Pointer + " " + v.Message
