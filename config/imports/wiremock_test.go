@@ -353,7 +353,7 @@ func TestWireMock_ErrorsHavePlaces(t *testing.T) {
 // A mapping that cannot be expressed is reported as lost, with its position, and answers nothing.
 func TestWireMock_WhatIsLost(t *testing.T) {
 	for _, request := range []string{`"method": "COPY"`, `"urlPattern": "/a(?=b)"`, `"customMatcher": {"name": "x"}`, `"bodyPatterns": [{"matchesXPath": "//x"}]`, `"bodyPatterns": [{"matchesJsonPath": "$..a"}]`,
-		`"headers": {"X": {"hasExactly": [{"equalTo": "a"}]}}`, `"bodyPatterns": [{"equalToJson": "{"}]`, `"port": 80`, `"scheme": "https"`, `"multipartPatterns": []`, `"bodyPatterns": [{"not": {"matchesJsonPath": "$.a[?(@.b)]"}}]`,
+		`"headers": {"X": {"hasExactly": [{"equalTo": "a"}]}}`, `"bodyPatterns": [{"equalToJson": "{"}]`, `"cookies": {"X": {"includes": [{"equalTo": "a"}]}}`, `"port": 80`, `"scheme": "https"`, `"multipartPatterns": []`, `"bodyPatterns": [{"not": {"matchesJsonPath": "$.a[?(@.b)]"}}]`,
 		`"bodyPatterns": [{"equalToJson": {"a": "${json-unit.any-string}"}}]`, `"urlPathTemplate": "/a{b}c"`,
 		`"urlPath": "/a b"`, `"urlPath": ""`, `"url": "a"`, `"bodyPatterns": [{"matches": "[a-z&&[^b]]+"}]`, `"urlPathPattern": "/[a[bc]]"`} {
 		m := readMapping(t, "\n{\"request\": {"+request+"}, \"response\": {}}")

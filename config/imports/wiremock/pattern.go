@@ -137,7 +137,7 @@ func special(operand, key string, value, of *syntax.Node, depth int) (condition,
 		}
 		return language.Not(inner), "", err
 	case "includes":
-		if len(value.Items) == 1 {
+		if len(value.Items) == 1 && !strings.HasPrefix(operand, "cookie-params") { // a cookie has no list of values
 			return conditionOf(operand, value.Items[0], depth)
 		}
 	}
