@@ -138,7 +138,7 @@ func (l *Loader) get(ctx context.Context, client *http.Client, u *url.URL) (Body
 	if resp.StatusCode >= http.StatusBadRequest {
 		return Body{}, statusError(resp.StatusCode)
 	}
-	content, err := readAll(resp.Body, max(resp.ContentLength, 0), l.maxRemote)
+	content, err := l.readAll(resp.Body, max(resp.ContentLength, 0), l.maxRemote)
 	if err != nil {
 		return Body{}, err
 	}

@@ -3,6 +3,8 @@ package fetcher
 import (
 	"fmt"
 	"io"
+	"sync"
+	"time"
 
 	"mockserver/internal/wording"
 )
@@ -15,10 +17,21 @@ const (
 	counted = 1 << 20
 )
 
+// reader reads contents. It keeps the buffer of one that was too large for a while: an endless content
+// that is requested again and again would otherwise take twice the limit, or more, until the garbage
+// collector runs.
+type reader struct {
+	mu     sync.Mutex
+	unused []byte // guarded by mu: nil if there is none
+}
+
+// keepUnused is how long an unused buffer is kept.
+const keepUnused = 5 * time.Second
+
 // readAll reads everything, at most limit bytes. size is the expected number of bytes. A buffer that
 // is too small grows fourfold, and soon to the limit: the copies left behind then take an eighth of
-// it at most. Unused buffers are not kept, because what is kept makes the garbage collector wait.
-func readAll(r io.Reader, size, limit int64) ([]byte, error) {
+// it at most.
+func (b *reader) readAll(r io.Reader, size, limit int64) ([]byte, error) {
 	if size > limit {
 		return nil, tooLarge(limit)
 	}
@@ -28,19 +41,39 @@ func readAll(r io.Reader, size, limit int64) ([]byte, error) {
 		content = content[:len(content)+n]
 		switch {
 		case int64(len(content)) > limit:
+			b.set(content[:0])
 			return nil, tooLarge(limit)
 		case err == io.EOF:
 			return content, nil
 		case err != nil:
 			return nil, err
 		case len(content) == cap(content):
-			more := 4 * int64(cap(content))
-			if more >= limit/2 {
-				more = limit + 1
-			}
-			content = append(make([]byte, 0, more), content...)
+			content = append(b.larger(4*int64(cap(content)), limit), content...)
 		}
 	}
+}
+
+// larger returns an empty buffer of size bytes, or of a little more than limit if that is not far.
+func (b *reader) larger(size, limit int64) []byte {
+	if size < limit/2 {
+		return make([]byte, 0, size)
+	}
+	if unused := b.set(nil); int64(cap(unused)) > limit {
+		return unused
+	}
+	return make([]byte, 0, limit+1)
+}
+
+// set replaces the unused buffer, and returns the one before.
+func (b *reader) set(unused []byte) []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before := b.unused
+	b.unused = unused
+	if unused != nil {
+		time.AfterFunc(keepUnused, func() { b.set(nil) })
+	}
+	return before
 }
 
 // unpack returns what write writes, at most limit bytes. If that is much, write is called again once

@@ -14,7 +14,7 @@ func TestReadAll_AcceptsUpToTheLimit(t *testing.T) {
 	for _, size := range []int{0, 1, minRoom, minRoom + 1, limit - 1, limit, limit + 1, 4 * limit} {
 		for _, expected := range []int64{0, int64(size)} {
 			content := bytes.Repeat([]byte("x"), size)
-			got, err := readAll(iotest.DataErrReader(bytes.NewReader(content)), expected, limit)
+			got, err := new(reader).readAll(iotest.DataErrReader(bytes.NewReader(content)), expected, limit)
 			if size > limit {
 				if !errors.Is(err, ErrTooLarge) {
 					t.Errorf("%d bytes: error %v, want that they are too large", size, err)
@@ -26,7 +26,7 @@ func TestReadAll_AcceptsUpToTheLimit(t *testing.T) {
 			}
 		}
 	}
-	if _, err := readAll(iotest.TimeoutReader(iotest.HalfReader(bytes.NewReader(make([]byte, limit)))), 0, limit); err == nil || errors.Is(err, io.EOF) {
+	if _, err := new(reader).readAll(iotest.TimeoutReader(iotest.HalfReader(bytes.NewReader(make([]byte, limit)))), 0, limit); err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("error %v, want that of the reader", err)
 	}
 }
@@ -36,7 +36,7 @@ func TestReadAll_LeavesFewCopies(t *testing.T) {
 	const limit, size = 8 << 20, 15 << 19 // more than half of the limit
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	content, err := readAll(io.LimitReader(zeros{}, size), 0, limit)
+	content, err := new(reader).readAll(io.LimitReader(zeros{}, size), 0, limit)
 	runtime.ReadMemStats(&after)
 	if err != nil || len(content) != size {
 		t.Fatalf("got %d bytes, %v", len(content), err)

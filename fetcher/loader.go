@@ -98,7 +98,7 @@ type Loader struct {
 	slots   chan struct{} // one taken by each fetch
 	scratch sync.Pool     // of *[]byte, for keys
 
-	readAll  func(r io.Reader, size, limit int64) ([]byte, error) // of files; replaced in tests
+	readAll  func(r io.Reader, size, limit int64) ([]byte, error) // replaced in tests
 	seed     maphash.Seed                                         // for the hashes of files
 	starting sync.Mutex                                           // held while a goroutine is started, so that none is started once Close waits
 	running  sync.WaitGroup                                       // the goroutines that read files again
@@ -121,7 +121,7 @@ func NewLoader(opts Options) *Loader {
 		books:     newShelf(c),
 		urls:      newShelf(c),
 		slots:     make(chan struct{}, maxFetches),
-		readAll:   readAll,
+		readAll:   new(reader).readAll,
 		seed:      maphash.MakeSeed(),
 		reloads:   make(chan struct{}, maxReloads),
 		sheets:    make(chan struct{}, maxSheets),

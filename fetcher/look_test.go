@@ -224,7 +224,7 @@ func TestFileThatChangesWhileItIsRead(t *testing.T) {
 	l := newTestLoader(t, Options{Now: c.now})
 	left := 0
 	l.readAll = func(r io.Reader, size, limit int64) ([]byte, error) {
-		content, err := readAll(r, size, limit)
+		content, err := new(reader).readAll(r, size, limit)
 		if left > 0 {
 			left--
 			write(t, file, `"`+strings.Repeat("x", left)+`"`)

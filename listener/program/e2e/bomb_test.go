@@ -70,6 +70,6 @@ func TestExternalBody_BombsTakeLittleMemory(t *testing.T) {
 			}
 		}
 		all.Wait()
-		holdsAtMost(p, 300<<20) // each endless body takes 64 MiB until it is refused
+		holdsAtMost(p, 200<<20)
 	}
 }
