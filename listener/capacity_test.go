@@ -18,7 +18,6 @@ import (
 	"mockserver/fetcher"
 	"mockserver/internal/harness/volume"
 	"mockserver/listener/reply"
-	"mockserver/listener/serve"
 )
 
 // visit is a client in a bubble that sends one request.
@@ -125,9 +124,8 @@ func TestCapacity_ServesInOrder(t *testing.T) {
 
 // occupy takes the free places of an endpoint, and returns how many there were.
 func occupy(s *Server, i int) (free int) {
-	var c serve.Call
 	for {
-		if _, ok := s.calls.Snapshot.Load().Answers[i].Rules.Capacity().Enter(nil, time.Now(), &c.Reply, &c.Trace); !ok {
+		if _, _, err := s.calls.Snapshot.Load().Answers[i].Rules.Capacity().Enter(nil, time.Now(), time.Time{}); err != nil {
 			return free
 		}
 		free++

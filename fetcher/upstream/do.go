@@ -33,12 +33,15 @@ func (u *Upstream) Do(x *Exchange, a *Asked) (err error) {
 		return err
 	}
 	x.headSize = len(x.out)
-	waited, err := u.places.enter(a.Waiter, x.deadline)
+	_, waited, err := u.places.Enter(a.Waiter, begun, x.deadline)
 	if waited {
 		x.Waited = time.Since(begun)
 	}
 	if err != nil {
 		x.end()
+		if err != ErrLeft {
+			err = errNoPlace
+		}
 		return err
 	}
 	x.placed = true

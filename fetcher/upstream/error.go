@@ -3,11 +3,13 @@ package upstream
 import (
 	"errors"
 	"fmt"
+
+	"mockserver/internal/places"
 )
 
 // Errors returned by Do, in addition to errors from connecting, reading and parsing.
 var (
-	ErrLeft    = errors.New("the client left")
+	ErrLeft    = places.ErrLeft
 	ErrLoop    = errors.New("the request has passed through this server before: its upstream leads back to it")
 	ErrUpgrade = errors.New("a WebSocket is not passed on")
 	// ErrTimeout is wrapped by the errors of requests that took too long.

@@ -163,7 +163,7 @@ func (x *Exchange) end() {
 	x.conn, x.writing = nil, nil
 	if x.placed {
 		x.placed = false
-		u.places.leave()
+		u.places.Leave(time.Time{})
 	}
 	u.UnderWay.Add(-1)
 }

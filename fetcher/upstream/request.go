@@ -6,8 +6,12 @@ import (
 
 	"mockserver/internal/ascii"
 	"mockserver/internal/http1"
+	"mockserver/internal/places"
 	"mockserver/matcher"
 )
+
+// Waiter is the connection of a request that may have to wait.
+type Waiter = places.Waiter
 
 // Asked is a request to pass on.
 type Asked struct {

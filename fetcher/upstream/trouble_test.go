@@ -19,11 +19,18 @@ import (
 type patron struct {
 	woken chan struct{}
 	gone  chan struct{}
+	waits chan struct{} // gets a value when it waits
 }
 
-func newPatron() *patron { return &patron{make(chan struct{}, 1), make(chan struct{})} }
+func newPatron() *patron {
+	return &patron{make(chan struct{}, 1), make(chan struct{}), make(chan struct{}, 1)}
+}
 
 func (c *patron) Wait() bool {
+	select {
+	case c.waits <- struct{}{}:
+	default:
+	}
 	select {
 	case <-c.woken:
 		return false
@@ -81,7 +88,7 @@ func TestDo_ClientLeaves(t *testing.T) {
 		if got := <-arrived; got != "gone "+path { // the upstream notices that the client has left
 			t.Error(got)
 		}
-		if u.UnderWay.Load() != 0 || u.places.arrive(nil) != nil {
+		if _, _, err := u.places.Enter(nil, time.Time{}, time.Time{}); u.UnderWay.Load() != 0 || err != nil {
 			t.Errorf("%s: the connection slot is still in use", path)
 		}
 		close(release)
@@ -102,16 +109,6 @@ func TestDo_PlacesInOrder(t *testing.T) {
 			done <- err
 		}()
 	}
-	queued := func(n int) {
-		for {
-			u.places.mu.Lock()
-			got := u.places.queue.Len()
-			u.places.mu.Unlock()
-			if got == n {
-				return
-			}
-		}
-	}
 	start("/1", newPatron())
 	if got := <-arrived; got != "/1" {
 		t.Fatal(got)
@@ -119,7 +116,7 @@ func TestDo_PlacesInOrder(t *testing.T) {
 	leaver := newPatron()
 	for i, c := range []*patron{newPatron(), leaver, newPatron()} {
 		start(fmt.Sprint("/", i+2), c)
-		queued(i + 1)
+		<-c.waits // it is in the queue
 	}
 	close(leaver.gone)
 	if err := <-done; !errors.Is(err, ErrLeft) {
@@ -137,11 +134,11 @@ func TestDo_PlacesInOrder(t *testing.T) {
 	r := request("GET /late", "", "")
 	defer matcher.Release(r)
 	short := *made(t, url, ", connections: 1, timeout: 50ms")
-	if short.places.arrive(nil) != nil {
+	if _, _, err := short.places.Enter(nil, time.Time{}, time.Time{}); err != nil {
 		t.Fatal("there is no free connection slot")
 	}
 	x := NewExchange()
-	if err := short.Do(x, &Asked{Request: r}); !errors.Is(err, ErrTimeout) || x.Waited == 0 {
+	if err := short.Do(x, &Asked{Request: r, Waiter: newPatron()}); !errors.Is(err, ErrTimeout) || x.Waited == 0 {
 		t.Errorf("got %v after %v", err, x.Waited)
 	}
 	release <- struct{}{}

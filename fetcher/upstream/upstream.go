@@ -14,6 +14,7 @@ package upstream
 import (
 	"cmp"
 	"crypto/tls"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,7 @@ import (
 	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/dispatcher/client"
+	"mockserver/internal/places"
 	"mockserver/renderer"
 )
 
@@ -42,7 +44,7 @@ type Upstream struct {
 	via     string   // name by which the server recognizes its own requests
 
 	pool    *client.Pool
-	places  places
+	places  *places.Places
 	retired atomic.Bool
 	// UnderWay is the number of requests that are at the upstream or wait for a place.
 	UnderWay atomic.Int64
@@ -76,7 +78,7 @@ func New(declared *item.Upstream, via Via, scope *renderer.Scope) (*Upstream, sy
 	if d.Insecure {
 		u.pool.TLS = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // the configuration says so
 	}
-	u.places.free = d.Connections
+	u.places = places.New(d.Connections, math.MaxInt)
 	u.omit = d.Without
 	var problems syntax.Problems
 	for i := range d.Headers {

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"mockserver/internal/places"
 	"mockserver/listener/compile/traffic"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/protocol/h2"
@@ -95,7 +96,7 @@ func (c *Call) took() time.Duration {
 }
 
 // waiter returns what the request can wait on; nil if it cannot wait.
-func (c *Call) waiter() traffic.Waiter {
+func (c *Call) waiter() places.Waiter {
 	if c.peer == nobody {
 		return nil
 	}

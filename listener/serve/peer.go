@@ -3,7 +3,7 @@ package serve
 import (
 	"time"
 
-	"mockserver/listener/compile/traffic"
+	"mockserver/internal/places"
 	"mockserver/listener/protocol/wire"
 	"mockserver/matcher"
 )
@@ -12,7 +12,7 @@ import (
 // HTTP/2 stream. Only the goroutine that serves the request may call its methods, except for Wake.
 type peer interface {
 	matcher.Peer
-	traffic.Waiter
+	places.Waiter
 	// WaitUntil waits until t or until the client leaves, and reports whether the client left.
 	WaitUntil(t time.Time) (left bool)
 	// HasLeft reports whether the client is known to be gone, so that no response is needed.

@@ -97,10 +97,9 @@ func (s *Server) disturb(a *compile.Answer, c *Call, notify bool) {
 	begun := c.arrival()
 	held := traffic.Held{Capacity: a.Rules.Capacity()}
 	if held.Capacity != nil {
-		if begun, ok = held.Capacity.Enter(c.waiter(), begun, &c.Reply, &c.Trace); !ok {
+		if begun, ok = held.Enter(c.waiter(), begun, &c.Reply, &c.Trace); !ok {
 			return
 		}
-		held.Begun = time.Now()
 		defer held.Leave()
 	}
 	drawn := a.Rules.Draw(&c.Request) // before the reply, which may also draw random numbers

@@ -1,49 +1,22 @@
 package traffic
 
 import (
+	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"mockserver/config/item"
 	"mockserver/config/policy"
+	"mockserver/internal/places"
 	"mockserver/internal/wording"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/reply"
 )
 
-// Waiter is the connection of a request that may need to wait.
-type Waiter interface {
-	// Wait waits until Wake is called or the client leaves, and reports whether the client left.
-	Wait() (left bool)
-	Wake() // from any goroutine
-}
-
-// Capacity limits how many requests to an endpoint are served at once. Further requests wait, in
-// order of arrival, in the goroutines of their connections.
+// Capacity limits how many requests to an endpoint are served at once.
 type Capacity struct {
-	concurrent, queue int
-	full              *reply.Preset // the reply to a refused request
-
-	mu          sync.Mutex // guards the fields below
-	serving     int        // number of places in use; all places while a request waits
-	waiting     int
-	first, last *turn
-	freed       [freedKept]time.Time // ring of the times when the last free places became free
-	oldest      int                  // index of the oldest time
-	fresh       int                  // number of times; other free places have been free for long
-}
-
-// freedKept is the number of free places whose time of becoming free is recorded. That time matters
-// only if the place became free while a request was in transit.
-const freedKept = 32
-
-// turn is a waiting request.
-type turn struct {
-	waiter      Waiter
-	served      bool      // the request has a place
-	at          time.Time // since when the request has the place
-	ahead, next *turn
+	*places.Places
+	full *reply.Preset // the reply to a refused request
 }
 
 // carriedCapacity returns the capacity that an endpoint declares, or nil if it declares none. If
@@ -59,135 +32,50 @@ func carriedCapacity(k *Carried, e *item.Endpoint) *Capacity {
 
 func newCapacity(c *policy.Capacity) *Capacity {
 	return &Capacity{
-		concurrent: c.Concurrent, queue: c.Queue,
-		full: reply.CapacityExceeded.Preset(fmt.Sprintf("all places are taken: this endpoint serves %s at once, and lets %d wait",
+		places.New(c.Concurrent, c.Queue),
+		reply.CapacityExceeded.Preset(fmt.Sprintf("all places are taken: this endpoint serves %s at once, and lets %d wait",
 			wording.Count(c.Concurrent, "request"), c.Queue)),
 	}
 }
 
-// Enter waits for a place, in order of arrival, for a request that arrived at came. It reports
-// whether the request has a place, and since when; Leave must then be called. Otherwise the request
-// has been answered, or its client left. A request without a waiter does not wait.
-//
-// A place counts from when it was due to be free, not from when the waiter woke up: otherwise each
-// handover would take a little longer than declared, and the sum of these delays would be missing
-// from the throughput.
-func (p *Capacity) Enter(w Waiter, came time.Time, answer *reply.Reply, t *record.Trace) (since time.Time, ok bool) {
-	since, waits, ok := p.arrive(w, came)
-	if waits == nil {
-		if !ok {
-			t.Refused = true
-			p.full.Write(answer)
-		}
-		return since, ok
+// Held is a place of a capacity that a request holds.
+type Held struct {
+	Capacity *Capacity // nil for none
+	begun    time.Time
+	Ends     time.Time // when the place is due to be freed; zero means when Leave is called
+}
+
+// Enter waits for a place for a request that arrived at came. It reports whether the request has a
+// place, and since when; Leave must then be called. Otherwise the request has been answered, or its
+// client left.
+func (h *Held) Enter(w places.Waiter, came time.Time, answer *reply.Reply, t *record.Trace) (since time.Time, ok bool) {
+	h.begun = time.Now()
+	since, waited, err := h.Capacity.Places.Enter(w, came, time.Time{})
+	if waited {
+		t.Waits(max(since.Sub(h.begun), 0))
+		h.begun = time.Now()
 	}
-	begun := time.Now()
-	for {
-		left := w.Wait()
-		if over, served := p.look(waits, left); over {
-			since = later(waits.at, came)
-			t.Waits(max(since.Sub(begun), 0))
-			return since, served
-		}
+	if errors.Is(err, places.ErrFull) {
+		t.Refused = true
+		h.Capacity.full.Write(answer)
+	}
+	return since, err == nil
+}
+
+// Waits sets the time at which the place is due to be freed: after the latency or after the work,
+// whichever takes longer.
+func (h *Held) Waits(since time.Time, latency time.Duration) {
+	if h.Capacity != nil {
+		h.Ends = since.Add(max(latency, time.Since(h.begun)))
 	}
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
+// Leave frees the place.
+func (h *Held) Leave() {
+	if h.Ends.IsZero() {
+		h.Ends = time.Now()
 	}
-	return b
-}
-
-// arrive takes a place, or a turn at the end of the queue, or reports that neither is available.
-func (p *Capacity) arrive(w Waiter, came time.Time) (since time.Time, waits *turn, ok bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.serving < p.concurrent {
-		return p.take(came), nil, true
+	if h.Capacity != nil {
+		h.Capacity.Leave(h.Ends)
 	}
-	if p.waiting >= p.queue || w == nil {
-		return came, nil, false
-	}
-	waits = &turn{waiter: w, ahead: p.last}
-	if p.last == nil {
-		p.first = waits
-	} else {
-		p.last.next = waits
-	}
-	p.last = waits
-	p.waiting++
-	return came, waits, true
-}
-
-// take takes the place that has been free longest, and returns the time from which a request that
-// arrived at came has it.
-func (p *Capacity) take(came time.Time) time.Time {
-	since := came
-	if p.concurrent-p.serving == p.fresh {
-		since = later(came, p.freed[p.oldest])
-		p.oldest = (p.oldest + 1) % freedKept
-		p.fresh--
-	}
-	p.serving++
-	return since
-}
-
-// free records that a place that was in use has been free since at.
-func (p *Capacity) free(at time.Time) {
-	p.serving--
-	if p.fresh == freedKept {
-		p.oldest = (p.oldest + 1) % freedKept
-		p.fresh--
-	}
-	p.freed[(p.oldest+p.fresh)%freedKept] = at
-	p.fresh++
-}
-
-// look reports whether the wait is over, and whether the request got a place. If the client left,
-// the request loses its turn, and also its place if it has just got one.
-func (p *Capacity) look(t *turn, left bool) (over, served bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case left && t.served:
-		p.pass(time.Now())
-	case left:
-		p.remove(t)
-	}
-	return left || t.served, t.served && !left
-}
-
-// Leave gives the place to the request that has waited longest, or frees it if none waits. Either
-// counts from at, when the leaving request was due to leave.
-func (p *Capacity) Leave(at time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.pass(at)
-}
-
-// pass does what Leave does; the lock must be held.
-func (p *Capacity) pass(at time.Time) {
-	next := p.first
-	if next == nil {
-		p.free(at)
-		return
-	}
-	p.remove(next)
-	next.served, next.at = true, at
-	next.waiter.Wake()
-}
-
-func (p *Capacity) remove(t *turn) {
-	if t.ahead == nil {
-		p.first = t.next
-	} else {
-		t.ahead.next = t.next
-	}
-	if t.next == nil {
-		p.last = t.ahead
-	} else {
-		t.next.ahead = t.ahead
-	}
-	p.waiting--
 }

@@ -1,11 +1,9 @@
-package traffic
+package places
 
 import (
 	"slices"
 	"testing"
 	"time"
-
-	"mockserver/config/policy"
 )
 
 // nobody is a client that is never woken.
@@ -15,16 +13,16 @@ func (nobody) Wait() bool { return true }
 func (nobody) Wake()      {}
 
 // A request that gets a place just as its client leaves passes the place on.
-func TestCapacity_IsPassedOnByWhoLeavesWithIt(t *testing.T) {
-	p := newCapacity(&policy.Capacity{Concurrent: 1, Queue: 2})
+func TestPlaces_IsPassedOnByWhoLeavesWithIt(t *testing.T) {
+	p := New(1, 2)
 	now := time.Now()
 	_, _, had := p.arrive(nobody{}, now)
 	_, first, _ := p.arrive(nobody{}, now)
 	_, second, _ := p.arrive(nobody{}, now)
 	p.Leave(now) // the first waiter has the place
-	over, served := p.look(first, true)
-	if !had || !over || served || !second.served || p.serving != 1 || p.waiting != 0 {
-		t.Errorf("handed over %v, served %v, the next request has the place: %v; %d are served and %d wait", over, served, second.served, p.serving, p.waiting)
+	over, err := p.look(first, true, time.Time{})
+	if had != nil || !over || err != ErrLeft || !second.served || p.serving != 1 || p.waiting != 0 {
+		t.Errorf("handed over %v, error %v, the next request has the place: %v; %d are served and %d wait", over, err, second.served, p.serving, p.waiting)
 	}
 	if p.Leave(now); p.serving != 0 {
 		t.Errorf("%d are served at the end", p.serving)
@@ -32,16 +30,16 @@ func TestCapacity_IsPassedOnByWhoLeavesWithIt(t *testing.T) {
 }
 
 // A place counts from when it was due to be free, but not from before the request arrived.
-func TestCapacity_IsHadFromWhenItWasDue(t *testing.T) {
+func TestPlaces_IsHadFromWhenItWasDue(t *testing.T) {
 	base := time.Now()
 	at := func(ms int) time.Time { return base.Add(time.Duration(ms) * time.Millisecond) }
-	p := newCapacity(&policy.Capacity{Concurrent: 1, Queue: 2})
+	p := New(1, 2)
 	if since, _, _ := p.arrive(nobody{}, at(0)); since != at(0) {
 		t.Errorf("a free place counts from %v, want the arrival of the request", since.Sub(base))
 	}
 	_, waits, _ := p.arrive(nobody{}, at(1))
 	p.Leave(at(10)) // this is late: it is now 12
-	if p.look(waits, false); waits.at != at(10) {
+	if p.look(waits, false, time.Time{}); waits.at != at(10) {
 		t.Errorf("a place that was waited for counts from %v, want 10 ms", waits.at.Sub(base))
 	}
 	p.Leave(at(20))
@@ -55,14 +53,14 @@ func TestCapacity_IsHadFromWhenItWasDue(t *testing.T) {
 }
 
 // Of several places, a request gets the one that has been free for longest.
-func TestCapacity_HasAPlaceThatWasFreeAllTheTime(t *testing.T) {
+func TestPlaces_HasAPlaceThatWasFreeAllTheTime(t *testing.T) {
 	base := time.Now()
 	at := func(ms int) time.Time { return base.Add(time.Duration(ms) * time.Millisecond) }
 	for _, places := range []int{3, 100} {
-		p := newCapacity(&policy.Capacity{Concurrent: places, Queue: 2})
+		p := New(places, 2)
 		came := func(ms int) time.Duration {
-			since, _, ok := p.arrive(nobody{}, at(ms))
-			if !ok {
+			since, _, err := p.arrive(nobody{}, at(ms))
+			if err != nil {
 				t.Fatal("no place is free")
 			}
 			return since.Sub(base) / time.Millisecond
@@ -85,7 +83,7 @@ func TestCapacity_HasAPlaceThatWasFreeAllTheTime(t *testing.T) {
 			t.Errorf("%d places: counted from %v, want %v", places, got, want)
 		}
 	}
-	p := newCapacity(&policy.Capacity{Concurrent: 2})
+	p := New(2, 0)
 	p.arrive(nobody{}, at(0))
 	p.Leave(at(10))
 	if since, _, _ := p.arrive(nobody{}, at(5)); since != at(5) {
