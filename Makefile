@@ -32,10 +32,10 @@ calibrate: ## compare the verdict with a client, on a quiet machine, for a quart
 	go test -tags measure -count=1 -timeout 40m -v ./listener/observe/verdict/calibration
 
 streams: ## measure 10,000 delayed streams of HTTP/2 and the memory of connections, on a quiet machine, for four minutes
-	go test -tags measure -count=1 -timeout 20m -v ./listener/protocol/h2/streams
+	go test -tags measure -count=1 -timeout 20m -v -run TestStreams ./listener/program/e2e
 
 figures: ## measure proxying, recording and imports, on a quiet machine, for a few minutes
-	go test -tags measure -count=1 -timeout 40m -v ./listener/observe/recording/figures
+	go test -tags measure -count=1 -timeout 40m -v -run TestFigures ./listener/program/e2e
 
 beside: ## compare imports with WireMock, Mockoon, json-server and newman from the PATH
 	MOCKSERVER_BESIDE_TESTS=1 go test -count=1 -timeout 20m -run Beside ./config/imports

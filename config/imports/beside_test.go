@@ -124,7 +124,14 @@ func ports(t *testing.T, n int) (all []string) {
 // start starts a program and waits until it answers at a URL.
 func start(t *testing.T, cmd *exec.Cmd, url string) {
 	t.Helper()
-	harness.LaunchCommand(t, cmd, t.TempDir(), nil)
+	cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "HOME="+t.TempDir())
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may already have exited
+		_ = cmd.Wait()         // its exit code does not matter
+	})
 	harness.Until(t, cmd.Args[0]+" answers", func() bool {
 		resp, err := http.Get(url)
 		if err == nil {

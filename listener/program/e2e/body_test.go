@@ -31,7 +31,7 @@ import (
 )
 
 // untilAnswers requests a path repeatedly until the answer is the expected one.
-func untilAnswers(p *harness.Process, path string, status int, body string) {
+func untilAnswers(p *Process, path string, status int, body string) {
 	p.T.Helper()
 	harness.Until(p.T, fmt.Sprintf("%s is answered with %d %q", path, status, body), func() bool {
 		a := p.Get(path)
@@ -53,7 +53,7 @@ func TestBody_ALocalJSONFileIsServedAndMayHoldPlaceholders(t *testing.T) {
 	harness.WriteFile(t, dir, "data/a b.json", `"blank"`)
 	harness.WriteFile(t, dir, "data/7.json", `{"seven": "{{method}}"}`)
 	absolute := harness.WriteFile(t, t.TempDir(), "absolute.json", `"absolute"`)
-	p := harness.Start(t, "-c", harness.WriteFile(t, dir, "mock.yml", fixed("/plain", "provider: json, path: data/plain.json")+
+	p := Start(t, "-c", harness.WriteFile(t, dir, "mock.yml", fixed("/plain", "provider: json, path: data/plain.json")+
 		fixed("/user/:id", "provider: json, path: ./data/user.json")+
 		fixed("/absolute", "provider: json, path: "+absolute)+
 		fixed("/by/:id", `provider: json, path: "data/{{path-params.id}}.json"`)+`
@@ -87,7 +87,7 @@ func TestBody_ARelativePathIsLookedUpBesideTheConfigurationThenInTheWorkingDirec
 	file := harness.WriteFile(t, dir, "mock.yml", fixed("/both", "provider: json, path: both.json")+
 		fixed("/one", "provider: json, path: one.json")+
 		fixed("/by/:id", `provider: json, path: "d/{{path-params.id}}.json"`))
-	p := harness.LaunchIn(t, working, nil, "-c", file).Listening()
+	p := LaunchIn(t, working, nil, "-c", file).Listening()
 	p.Get("/both").Want(t, 200, `"beside"`)
 	p.Get("/one").Want(t, 200, `"working"`)
 	p.Get("/by/one").Want(t, 200, `"working"`)
@@ -99,7 +99,7 @@ func TestBody_WhatCannotBeServedIsFoundAtLoad(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "directory"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	harness.MakePipe(t, filepath.Join(dir, "pipe"))
+	MakePipe(t, filepath.Join(dir, "pipe"))
 	if err := os.Symlink("/dev/zero", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestBody_WhatCannotBeServedIsFoundAtLoad(t *testing.T) {
 		b.WriteString(fixed(fmt.Sprintf("/c%d", i), c.external))
 	}
 	file := harness.WriteFile(t, dir, "mock.yml", b.String())
-	code, _, stderr := harness.Refused(t, nil, "-c", file)
+	code, _, stderr := Refused(t, nil, "-c", file)
 	if code != 2 {
 		t.Errorf("got exit code %d, want 2", code)
 	}
@@ -140,7 +140,7 @@ func TestBody_WhatCannotBeServedIsFoundAtLoad(t *testing.T) {
 			t.Errorf("%s: no line contains %q, %q and %q", c.name, place, key, c.message)
 		}
 	}
-	code, _, stderr = harness.Refused(t, nil, "-c", harness.WriteFile(t, dir, "second.yml", fixed("/bad", "provider: json, path: bad.json")))
+	code, _, stderr = Refused(t, nil, "-c", harness.WriteFile(t, dir, "second.yml", fixed("/bad", "provider: json, path: bad.json")))
 	if code != 2 || !harness.ContainsAll(stderr, []string{"bad.json:2:10: ", "nobody"}) {
 		t.Errorf("an error inside a file: got %d %q, want its own place", code, stderr)
 	}
@@ -152,7 +152,7 @@ func TestBody_AFixedFileThatDisappearsAnswers500UntilItIsBack(t *testing.T) {
 	file := harness.WriteFile(t, dir, "data.json", `{"v": 1}`)
 	book := filepath.Join(dir, "book.xlsx")
 	spreadsheet(t, book, func(f *excelize.File) { cells(t, f, "A1", "k", "A2", "v") })
-	p := harness.Start(t, "-c", harness.WriteFile(t, dir, "mock.yml", fixed("/json", "provider: json, path: data.json")+
+	p := Start(t, "-c", harness.WriteFile(t, dir, "mock.yml", fixed("/json", "provider: json, path: data.json")+
 		fixed("/xlsx", "provider: xlsx, path: book.xlsx, sheet-name: People")))
 	p.Get("/json").Want(t, 200, `{"v": 1}`)
 	p.Get("/xlsx").Want(t, 200, `[{"k":"v"}]`)
@@ -186,7 +186,7 @@ func TestBody_AChangeOnDiskIsSeen(t *testing.T) {
 	harness.WriteFile(t, dir, "by/a.json", `"a1"`)
 	book := filepath.Join(dir, "book.xlsx")
 	spreadsheet(t, book, func(f *excelize.File) { cells(t, f, "A1", "k", "A2", "v1") })
-	p := harness.Start(t, "-c", harness.WriteFile(t, dir, "mock.yml", fixed("/json", "provider: json, path: data.json")+
+	p := Start(t, "-c", harness.WriteFile(t, dir, "mock.yml", fixed("/json", "provider: json, path: data.json")+
 		fixed("/by/:id", `provider: json, path: "by/{{path-params.id}}.json"`)+
 		fixed("/xlsx", "provider: xlsx, path: book.xlsx, sheet-name: People")))
 	p.Get("/json").Want(t, 200, `{"v": 1}`)
@@ -235,8 +235,8 @@ func TestBody_ARenderedPathDoesNotLeaveItsDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	harness.MakePipe(t, filepath.Join(dir, "data", "pipe"))
-	p := harness.Start(t, "-c", harness.WriteFile(t, dir, "mock.yml",
+	MakePipe(t, filepath.Join(dir, "data", "pipe"))
+	p := Start(t, "-c", harness.WriteFile(t, dir, "mock.yml",
 		fixed("/path/:f", `provider: json, path: "data/{{path-params.f}}"`)+
 			fixed("/rest/*f", `provider: json, path: "data/{{path-params.f}}"`)+
 			fixed("/query", `provider: json, path: "data/{{query-params.f}}"`)+
@@ -371,7 +371,7 @@ func TestBody_ASheetBecomesAListOfObjects(t *testing.T) {
 		}
 	})
 	retype(t, filepath.Join(dir, "people.xlsx"))
-	p := harness.Start(t, "-c", harness.WriteFile(t, dir, "mock.yml", fixed("/people", "provider: xlsx, path: people.xlsx, sheet-name: People")+
+	p := Start(t, "-c", harness.WriteFile(t, dir, "mock.yml", fixed("/people", "provider: xlsx, path: people.xlsx, sheet-name: People")+
 		fixed("/other", "provider: xlsx, path: people.xlsx, sheet-name: Other")+
 		fixed("/by/:book", `provider: xlsx, path: "{{path-params.book}}.xlsx", sheet-name: People`)))
 	const want = `[{"name":"Ann \"A\"","langs":"go, clj","n":1.5,"yes":true,"day":"2024-02-29","sum":42,"n_2":-3,"n_3":12345678,"at":"2024-02-29T13:30:15"},` +
@@ -421,7 +421,7 @@ func TestBody_RemoteContentIsPassedThrough(t *testing.T) {
 		w.Header().Set("X-Upstream", "1")
 		_, _ = io.WriteString(w, content)
 	})
-	p := harness.Serving(t, fixed("/csv", "provider: json, path: '"+up.URL+"/csv'")+
+	p := Serving(t, fixed("/csv", "provider: json, path: '"+up.URL+"/csv'")+
 		fixed("/none", "provider: json, path: '"+up.URL+"/none'")+fmt.Sprintf(`
 - endpoint: {path: /declared, response: {status: 418, headers: {Content-Type: text/x-mine, X-Mine: "1"}, external-body: {provider: json, path: "%[1]s/csv"}}}
 - endpoint: {path: /status, response: {external-body: {provider: json, path: "%[1]s/created"}}}
@@ -450,7 +450,7 @@ func TestBody_RemoteContentIsPassedThrough(t *testing.T) {
 func TestBody_ARemotePathMayHoldPlaceholders(t *testing.T) {
 	t.Parallel()
 	up := origin(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.RequestURI) })
-	p := harness.Serving(t, fixed("/u/:id", `provider: json, path: "`+up.URL+`/users/{{path-params.id}}?q={{query-params.q}}&x=1"`)+
+	p := Serving(t, fixed("/u/:id", `provider: json, path: "`+up.URL+`/users/{{path-params.id}}?q={{query-params.q}}&x=1"`)+
 		fixed("/from/:host", `provider: json, path: "http://{{path-params.host}}/x"`))
 	p.Get("/u/7?q=v").Want(t, 200, "/users/7?q=v&x=1")
 	p.Get("/u/a%2Fb%3Fc%23d?q=%26x%3D2%23%20").Want(t, 200, "/users/a%2Fb%3Fc%23d?q=%26x%3D2%23%20&x=1")
@@ -474,7 +474,7 @@ func TestBody_RedirectsAreFollowedTenAtMost(t *testing.T) {
 		}
 		http.Redirect(w, r, fmt.Sprintf("/%d", left-1), http.StatusFound)
 	})
-	p := harness.Serving(t, fixed("/via/:n", `provider: json, path: "`+up.URL+`/{{path-params.n}}"`))
+	p := Serving(t, fixed("/via/:n", `provider: json, path: "`+up.URL+`/{{path-params.n}}"`))
 	p.Get("/via/1").Want(t, 200, "arrived")
 	p.Get("/via/10").Want(t, 200, "arrived")
 	if m := wantFailure(p.Get("/via/11"), t, 502, "Remote body unavailable", "upstream_failed"); !harness.ContainsAll(m, []string{up.URL + "/11", "redirect"}) {
@@ -496,9 +496,9 @@ func TestBody_OneFlightPerURLAtATime(t *testing.T) {
 		hold(r, release)
 		_, _ = io.WriteString(w, "shared")
 	})
-	p := harness.Serving(t, fixed("/shared", "provider: json, path: '"+up.URL+"/'")+declare("{body: other}"))
+	p := Serving(t, fixed("/shared", "provider: json, path: '"+up.URL+"/'")+declare("{body: other}"))
 	const clients = 30
-	answers := make(chan harness.Answer, clients)
+	answers := make(chan Answer, clients)
 	var conns []net.Conn
 	for range clients {
 		conns = append(conns, p.Dial())
@@ -510,7 +510,7 @@ func TestBody_OneFlightPerURLAtATime(t *testing.T) {
 		go func() {
 			b, _ := io.ReadAll(c) // an invalid answer fails below
 			_, body, _ := strings.Cut(string(b), "\r\n\r\n")
-			answers <- harness.Answer{Body: body}
+			answers <- Answer{Body: body}
 		}()
 	}
 	select {
@@ -548,8 +548,8 @@ func TestBody_DifferentURLsDoNotWaitForEachOther(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, r.URL.Path)
 	})
-	p := harness.Serving(t, fixed("/:id", `provider: json, path: "`+up.URL+`/{{path-params.id}}"`))
-	first := make(chan harness.Answer, 1)
+	p := Serving(t, fixed("/:id", `provider: json, path: "`+up.URL+`/{{path-params.id}}"`))
+	first := make(chan Answer, 1)
 	go func() {
 		a, _ := p.Try("GET", "/1", "") // after an error, the check of the answer fails
 		first <- a
@@ -610,7 +610,7 @@ func TestBody_RemoteFailures(t *testing.T) {
 	for i, c := range cases {
 		b.WriteString(fixed(fmt.Sprintf("/c%d", i), "provider: json, path: '"+c.url+"'"+c.more))
 	}
-	p := harness.Serving(t, b.String())
+	p := Serving(t, b.String())
 	for i, c := range cases {
 		title := map[string]string{failed: "Remote body unavailable", late: "Remote body timed out"}[c.code]
 		a := p.Get(fmt.Sprintf("/c%d", i))
@@ -651,7 +651,7 @@ func TestBody_ARemoteBodyOver64MiBIs502(t *testing.T) {
 			size -= n
 		}
 	})
-	p := harness.Serving(t, fixed("/:what", `provider: json, path: "`+up.URL+`/{{path-params.what}}", timeout: 20s`))
+	p := Serving(t, fixed("/:what", `provider: json, path: "`+up.URL+`/{{path-params.what}}", timeout: 20s`))
 	for _, what := range []string{"announced", "streamed", "packed"} {
 		m := wantFailure(p.Get("/"+what), t, 502, "Remote body unavailable", "upstream_failed")
 		if !harness.ContainsAll(m, []string{up.URL + "/" + what, "64 MiB"}) {
@@ -670,7 +670,7 @@ func TestBody_TTLKeepsARemoteBody(t *testing.T) {
 		w.Header().Set("Content-Type", "text/x-kept")
 		fmt.Fprintf(w, "%s %d", r.URL.Path, count.Add(1))
 	})
-	p := harness.Serving(t, fixed("/kept/:id", `provider: json, path: "`+up.URL+`/{{path-params.id}}", ttl: 1h`)+
+	p := Serving(t, fixed("/kept/:id", `provider: json, path: "`+up.URL+`/{{path-params.id}}", ttl: 1h`)+
 		fixed("/short", "provider: json, path: '"+up.URL+"/short', ttl: 100ms")+
 		fixed("/always", "provider: json, path: '"+up.URL+"/always'"))
 	for range 3 {
@@ -700,7 +700,7 @@ func TestBody_StaleIfErrorServesTheLastGoodCopy(t *testing.T) {
 		_, _ = io.WriteString(w, "good")
 	}))
 	defer up.Close()
-	p := harness.Serving(t, fixed("/stale", "provider: json, path: '"+up.URL+"/a', stale-if-error: true")+
+	p := Serving(t, fixed("/stale", "provider: json, path: '"+up.URL+"/a', stale-if-error: true")+
 		fixed("/never", "provider: json, path: '"+up.URL+"/b', stale-if-error: true")+
 		fixed("/plain", "provider: json, path: '"+up.URL+"/c', ttl: 1ms")+
 		fixed("/fresh", "provider: json, path: '"+up.URL+"/d', stale-if-error: true"))
@@ -758,7 +758,7 @@ func TestBody_ContentEncodingsAreUndone(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(packed[coding])
 	})
-	p := harness.Serving(t, fixed("/:coding", `provider: json, path: "`+up.URL+`/{{path-params.coding}}"`))
+	p := Serving(t, fixed("/:coding", `provider: json, path: "`+up.URL+`/{{path-params.coding}}"`))
 	for _, coding := range []string{"identity", "gzip", "deflate", "br", "bare"} {
 		a := p.Get("/"+coding, "Accept-Encoding: gzip, deflate, br")
 		if a.Status != 200 || a.Body != string(content) || a.Header.Get("Content-Encoding") != "" || a.Length != int64(len(content)) {
@@ -773,7 +773,7 @@ func TestBody_TLSIsVerifiedUnlessInsecure(t *testing.T) {
 	up.Config.ErrorLog = log.New(io.Discard, "", 0) // errors of clients that refuse are expected
 	up.StartTLS()
 	defer up.Close()
-	p := harness.Serving(t, fixed("/verified", "provider: json, path: '"+up.URL+"/'")+
+	p := Serving(t, fixed("/verified", "provider: json, path: '"+up.URL+"/'")+
 		fixed("/insecure", "provider: json, path: '"+up.URL+"/', insecure: true, ttl: 1h")+
 		fixed("/kept", "provider: json, path: '"+up.URL+"/', ttl: 1h"))
 	if m := wantFailure(p.Get("/verified"), t, 502, "Remote body unavailable", "upstream_failed"); !harness.ContainsAll(m, []string{up.URL, "certificate"}) {

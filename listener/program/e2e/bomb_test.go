@@ -14,15 +14,13 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/valyala/fasthttp"
-
-	"mockserver/internal/harness"
 )
 
 // Remote bodies that are too large once they are unpacked, or that never end, take hardly more
 // memory than the limit of 64 MiB, however many there are.
 func TestExternalBody_BombsTakeLittleMemory(t *testing.T) {
 	t.Parallel()
-	harness.NeedsProcess(t) // its memory is measured
+	NeedsProcess(t) // its memory is measured
 	part := make([]byte, 1<<20)
 	bomb := func(w io.WriteCloser, err error) {
 		for range 80 {
@@ -55,7 +53,7 @@ func TestExternalBody_BombsTakeLittleMemory(t *testing.T) {
 		}
 	}))
 	defer remote.Close()
-	p := harness.Serving(t, `- endpoint: {path: /, response: {external-body: {provider: json, path: "`+remote.URL+`/?n={{query-params.n}}&coding={{query-params.coding}}"}}}`)
+	p := Serving(t, `- endpoint: {path: /, response: {external-body: {provider: json, path: "`+remote.URL+`/?n={{query-params.n}}&coding={{query-params.coding}}"}}}`)
 	for _, coding := range []string{"gzip", "deflate", "zstd", "br", "gzip,%20gzip", ""} {
 		var all sync.WaitGroup
 		for n := range 3 { // several at once, except for those that must be stored to be counted

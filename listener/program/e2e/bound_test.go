@@ -41,11 +41,11 @@ func TestBound_WhatTemplatesMake(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it keeps a CPU busy for some seconds")
 	}
-	target := harness.NewHookTarget(t, nil)
+	target := NewHookTarget(t, nil)
 	dir := t.TempDir()
 	harness.WriteFile(t, dir, "big.json", `{"a": "{% for x in json-params %}0123456789{% endfor %}"}`)
 	harness.WriteFile(t, dir, "a.yml", strings.ReplaceAll(boundedEndpoints, "TARGET", target.URL))
-	p := harness.LaunchIn(t, dir, nil, "-c", "a.yml", "--max-response", "10000", "--access-log").Listening()
+	p := LaunchIn(t, dir, nil, "-c", "a.yml", "--max-response", "10000", "--access-log").Listening()
 
 	const tooLarge = "a template produces more than 10000 bytes; see --max-response"
 	for _, c := range []struct {
@@ -97,7 +97,7 @@ func TestBound_WhatTemplatesMake(t *testing.T) {
 // Rendering stops soon after the client leaves, long before it would have finished.
 func TestBound_AClientThatLeavesStopsRendering(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `- endpoint:
+	p := Serving(t, `- endpoint:
     method: POST
     path: /slow
     response: {body: "{% for x in json-params %}{% for y in json-params %}{% endfor %}{% endfor %}"}

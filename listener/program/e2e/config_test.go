@@ -338,7 +338,7 @@ func TestConfig_TwentyMistakesAreShownAndTheRestCounted(t *testing.T) {
 func TestConfig_ValidateAcceptsWhatIsRightWithoutServingIt(t *testing.T) {
 	t.Parallel()
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", "- endpoint: {path: /a, response: {}}\n")
-	code, stdout, stderr := harness.Refused(t, nil, "validate", "-c", file)
+	code, stdout, stderr := Refused(t, nil, "validate", "-c", file)
 	if code != 0 || stderr != "" || !strings.Contains(stdout, "valid") {
 		t.Errorf("got exit code %d, standard output %q, standard error %q; want 0, a statement that the configuration is valid, and nothing", code, stdout, stderr)
 	}
@@ -370,11 +370,11 @@ func TestConfig_WarningsAreShownAndTheConfigurationIsServed(t *testing.T) {
 			config, line, _ := c.unmarked()
 			file := harness.WriteFile(t, t.TempDir(), "mock.yml", config)
 			parts := append([]string{file + ":" + line + ":", c.key}, c.says...)
-			code, stdout, _ := harness.Refused(t, nil, "validate", "-c", file)
+			code, stdout, _ := Refused(t, nil, "validate", "-c", file)
 			if code != 0 || !harness.ContainsAll(stdout, append(parts, "warning")) || strings.Count(stdout, file) != 1+strings.Count(stdout, "shadowed by") {
 				t.Errorf("validate: got exit code %d and\n%s\nwant 0 and one warning that contains %q", code, stdout, parts)
 			}
-			p := harness.Start(t, "-c", file)
+			p := Start(t, "-c", file)
 			p.WaitLine(0, append(parts, "warning")...)
 			p.Get("/a").Want(t, 200, "fine")
 		})
@@ -383,7 +383,7 @@ func TestConfig_WarningsAreShownAndTheConfigurationIsServed(t *testing.T) {
 
 func TestConfig_SeveralYAMLDocumentsAreJoined(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `%YAML 1.1
+	p := Serving(t, `%YAML 1.1
 ---
 - endpoint: {path: /first, response: {body: one}}
 - endpoint: {path: /second, response: {body: two}}
@@ -412,7 +412,7 @@ func TestConfig_TheReaderIsChosenByExtension(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := harness.Start(t, "-c", harness.WriteFile(t, t.TempDir(), name, content))
+			p := Start(t, "-c", harness.WriteFile(t, t.TempDir(), name, content))
 			p.Get("/a").Want(t, 200, "fine")
 		})
 	}
@@ -425,7 +425,7 @@ func TestConfig_EscapesOfAJSONFileAreUnderstood(t *testing.T) {
   {"endpoint": {"path": "/lines", "response": {"body": "a\tb\r\nc\"d\\"}}},
   {"endpoint": {"path": "/value", "response": {"body": {"face": "\uD83D\uDE00", "big": 12345678901234567890, "small": 1.10}}}}
 ]`)
-	p := harness.Start(t, "-c", file)
+	p := Start(t, "-c", file)
 	p.Get("/emoji").Want(t, 200, "smile 😀 ü / A")
 	p.Get("/lines").Want(t, 200, "a\tb\r\nc\"d\\")
 	p.Get("/value").Want(t, 200, `{"face":"😀","big":12345678901234567890,"small":1.10}`)
@@ -433,7 +433,7 @@ func TestConfig_EscapesOfAJSONFileAreUnderstood(t *testing.T) {
 
 func TestConfig_AnchorsAndMergeKeysWork(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `- endpoint: &base
+	p := Serving(t, `- endpoint: &base
     path: /base
     response: &answer
       status: 201
@@ -464,7 +464,7 @@ func TestConfig_AnchorsAndMergeKeysWork(t *testing.T) {
 
 func TestConfig_AMethodIsReadInAnyCase(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `- endpoint: {method: post, path: /a, response: {body: lower}}
+	p := Serving(t, `- endpoint: {method: post, path: /a, response: {body: lower}}
 - endpoint: {method: Put, path: /a, response: {body: title}}
 - endpoint: {method: DELETE, path: /a, response: {body: upper}}
 `)
@@ -475,7 +475,7 @@ func TestConfig_AMethodIsReadInAnyCase(t *testing.T) {
 
 func TestConfig_MethodAndStatusHaveDefaults(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `- endpoint: {path: /a, response: {body: fine}}
+	p := Serving(t, `- endpoint: {path: /a, response: {body: fine}}
 - endpoint: {path: /empty, response: {}}
 - endpoint: {path: /least, response: {status: 200, body: x}}
 - endpoint: {path: /most, response: {status: 599, body: x}}
@@ -488,7 +488,7 @@ func TestConfig_MethodAndStatusHaveDefaults(t *testing.T) {
 
 func TestConfig_HeaderValuesAreScalarsOrLists(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `- endpoint:
+	p := Serving(t, `- endpoint:
     path: /a
     response:
       headers:
@@ -512,7 +512,7 @@ func TestConfig_HeaderValuesAreScalarsOrLists(t *testing.T) {
 
 func TestConfig_ABodyMayBeAMapOrAListWithPlaceholders(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `- endpoint:
+	p := Serving(t, `- endpoint:
     path: /map/:name
     response: {body: {hello: "{{path-params.name}}", n: 1, f: 1.50, yes: true, none: null, list: [1, two, {three: 3}]}}
 - endpoint:
@@ -532,7 +532,7 @@ func TestConfig_ABodyMayBeAMapOrAListWithPlaceholders(t *testing.T) {
 
 func TestConfig_KeysThatOnlyDocumentAreAccepted(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `- endpoint:
+	p := Serving(t, `- endpoint:
     method: POST
     path: /a
     query: {page: int, name: string}
@@ -558,7 +558,7 @@ func TestConfig_AnEmptyListIsServed(t *testing.T) {
 	for _, name := range []string{"mock.yml", "mock.json"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := harness.Start(t, "-c", harness.WriteFile(t, t.TempDir(), name, "[]"))
+			p := Start(t, "-c", harness.WriteFile(t, t.TempDir(), name, "[]"))
 			a := p.Get("/a")
 			var shape struct{ Code string }
 			if err := json.Unmarshal([]byte(a.Body), &shape); a.Status != 404 || err != nil || shape.Code != "endpoint_not_found" {

@@ -19,7 +19,7 @@ import (
 func TestProgram_AnswersTheAdminAddressWithoutDescriptors(t *testing.T) {
 	t.Parallel()
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", "- endpoint: {path: /a, response: {body: fine}}\n")
-	p := harness.LaunchCommand(t, exec.Command("sh", "-c", `ulimit -n 64; exec "$0" "$@"`, harness.Program(t), "-c", file, "--admin", "127.0.0.1:0"), t.TempDir(), nil).Listening()
+	p := LaunchCommand(t, exec.Command("sh", "-c", `ulimit -n 64; exec "$0" "$@"`, Program(t), "-c", file, "--admin", "127.0.0.1:0"), t.TempDir(), nil).Listening()
 	_, admin, _ := strings.Cut(p.WaitLine(0, "admin", "http://"), "http://")
 	admin = "http://" + strings.FieldsFunc(admin, func(r rune) bool { return r == ' ' || r == '"' || r == '/' })[0]
 	release := holdOpen(p, 80, "")

@@ -31,9 +31,9 @@ func remove(t *testing.T, path string) {
 func TestDirectory_ItsFilesAreJoinedInNameOrder(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{
-		"10-first.yml":     harness.At("/a", "first") + "- endpoint: {path: /data, response: {external-body: {provider: json, path: data/d.json}}}\n",
+		"10-first.yml":     At("/a", "first") + "- endpoint: {path: /data, response: {external-body: {provider: json, path: data/d.json}}}\n",
 		"20-second.json":   `[{"endpoint": {"path": "/a", "response": {"body": "second"}}}, {"endpoint": {"path": "/b", "response": {"body": "second"}}}]`,
-		"30-third.YAML":    harness.At("/b", "third") + harness.At("/c", "third"),
+		"30-third.YAML":    At("/b", "third") + At("/c", "third"),
 		"README.md":        "# not read",
 		"book.xlsx":        "not read",
 		".40-hidden.yml":   "not: read",
@@ -41,7 +41,7 @@ func TestDirectory_ItsFilesAreJoinedInNameOrder(t *testing.T) {
 		"data/d.json":      `{"beside": "the file"}`,
 		"data/nested.yml":  "not: read",
 		"50-swap.yml.swp":  "not read",
-		"60-directory.yml": harness.At("/d", "a file"),
+		"60-directory.yml": At("/d", "a file"),
 	})
 	link := filepath.Join(t.TempDir(), "conf")
 	symlink(t, dir, link)
@@ -59,7 +59,7 @@ func TestDirectory_ItsFilesAreJoinedInNameOrder(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			p := harness.Launch(t, c.env, c.args...).Listening()
+			p := Launch(t, c.env, c.args...).Listening()
 			for path, want := range map[string]string{"/a": "first", "/b": "second", "/c": "third", "/d": "a file", "/data": `{"beside": "the file"}`} {
 				p.Get(path).Want(t, 200, want)
 			}
@@ -70,8 +70,8 @@ func TestDirectory_ItsFilesAreJoinedInNameOrder(t *testing.T) {
 func TestDirectory_ConfigurationsAreJoinedInTheOrderGiven(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{
-		"a.yml": harness.At("/x", "a") + harness.At("/a", "a"), "b.yml": harness.At("/x", "b") + harness.At("/b", "b"), "m.yml": harness.At("/x", "m") + harness.At("/m", "m"),
-		"d/1.yml": harness.At("/x", "d1") + harness.At("/d1", "d1"), "d/2.yml": harness.At("/x", "d2") + harness.At("/d2", "d2"),
+		"a.yml": At("/x", "a") + At("/a", "a"), "b.yml": At("/x", "b") + At("/b", "b"), "m.yml": At("/x", "m") + At("/m", "m"),
+		"d/1.yml": At("/x", "d1") + At("/d1", "d1"), "d/2.yml": At("/x", "d2") + At("/d2", "d2"),
 	})
 	in := func(name string) string { return filepath.Join(dir, name) }
 	for _, c := range []struct {
@@ -88,7 +88,7 @@ func TestDirectory_ConfigurationsAreJoinedInTheOrderGiven(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(strings.Join(c.args, " "), dir+"/", ""), func(t *testing.T) {
 			t.Parallel()
-			p := harness.Launch(t, []string{"CONFIG=" + in("none.yml")}, c.args...).Listening()
+			p := Launch(t, []string{"CONFIG=" + in("none.yml")}, c.args...).Listening()
 			p.Get("/x").Want(t, 200, c.x)
 			for _, name := range c.all {
 				p.Get("/"+name).Want(t, 200, name)
@@ -102,8 +102,8 @@ func TestDirectory_ConfigurationsAreJoinedInTheOrderGiven(t *testing.T) {
 
 func TestDirectory_OtherFlagsStillStandOnce(t *testing.T) {
 	t.Parallel()
-	dir := tree(t, map[string]string{"a.yml": harness.One("fine")})
-	code, stdout, stderr := harness.Refused(t, nil, "-c", dir, "-m", dir, "--mocks", dir)
+	dir := tree(t, map[string]string{"a.yml": One("fine")})
+	code, stdout, stderr := Refused(t, nil, "-c", dir, "-m", dir, "--mocks", dir)
 	if code != 2 || stdout != "" || !strings.Contains(stderr, "--mocks: given twice, first as -m") {
 		t.Errorf("got exit code %d, %q and %q", code, stdout, stderr)
 	}
@@ -113,11 +113,11 @@ func TestDirectory_MistakesOfAllItsFilesAreReportedInOrder(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{
 		// Errors in templates are found later than errors in keys.
-		"a.yml": harness.At("/a", "fine") + "- endpoint:\n    path: /b\n    response: {body: '{{ nobody }}'}\n",
+		"a.yml": At("/a", "fine") + "- endpoint:\n    path: /b\n    response: {body: '{{ nobody }}'}\n",
 		"b.yml": "- endpoint: {path: /c, respons: {}}\n",
 		"c.yml": "- endpoint: {path: /d\n",
-		"d.yml": harness.At("/e", "{{ nobody }}"),
-		"e.yml": harness.At("/f", "fine"),
+		"d.yml": At("/e", "{{ nobody }}"),
+		"e.yml": At("/f", "fine"),
 	})
 	last := harness.WriteFile(t, t.TempDir(), "0.yml", "- endpoint: {path: x, response: {}}\n")
 	want := []string{dir + "/a.yml:4:26: [1].endpoint.response.body: ", dir + "/b.yml:1:24: [0].endpoint.respons: ",
@@ -136,7 +136,7 @@ func TestDirectory_MistakesOfAllItsFilesAreReportedInOrder(t *testing.T) {
 func TestDirectory_NamesAreReportedAsGiven(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{"conf/a.yml": "- endpoint: {path: a, response: {}}\n"})
-	p := harness.LaunchIn(t, dir, nil, "validate", "-c", "conf")
+	p := LaunchIn(t, dir, nil, "validate", "-c", "conf")
 	if code := p.Exit(); code != 2 || len(p.Output()) != 1 || !strings.HasPrefix(p.Output()[0], "conf/a.yml:1:20: [0].endpoint.path: ") {
 		t.Errorf("got exit code %d and %q", code, p.Output())
 	}
@@ -144,11 +144,11 @@ func TestDirectory_NamesAreReportedAsGiven(t *testing.T) {
 
 func TestDirectory_ValidateCountsTheEndpointsOfAllFiles(t *testing.T) {
 	t.Parallel()
-	dir := tree(t, map[string]string{"a.yml": harness.At("/a", "a"), "b.yml": harness.At("/b", "b") + harness.At("/c", "c")})
+	dir := tree(t, map[string]string{"a.yml": At("/a", "a"), "b.yml": At("/b", "b") + At("/c", "c")})
 	for given, want := range map[string]string{
 		dir: "valid: 3 endpoints\n  GET /a\n  GET /b\n  GET /c\n", filepath.Join(dir, "a.yml"): "valid: 1 endpoint\n  GET /a\n",
 	} {
-		code, stdout, stderr := harness.Refused(t, nil, "validate", "-c", given)
+		code, stdout, stderr := Refused(t, nil, "validate", "-c", given)
 		if code != 0 || stderr != "" || !strings.HasSuffix(stdout, want) {
 			t.Errorf("got exit code %d, %q and %q, want 0 and %q", code, stdout, stderr, want)
 		}
@@ -163,10 +163,10 @@ func TestDirectory_OneThatCannotBeServedIsRefused(t *testing.T) {
 		says  []string
 	}{
 		{"it is empty", nil, []string{"", "contains no file to read", ".yml, .yaml, .json", "subdirectories"}},
-		{"it holds other files only", map[string]string{"a.txt": "x", ".a.yml": harness.One("x"), "sub/a.yml": harness.One("x")},
+		{"it holds other files only", map[string]string{"a.txt": "x", ".a.yml": One("x"), "sub/a.yml": One("x")},
 			[]string{"", "contains no file to read", ".yml, .yaml, .json"}},
 		{"a file in it is empty", map[string]string{"a.yml": ""}, []string{"/a.yml", "the file is empty"}},
-		{"data lies beside its configurations", map[string]string{"a.yml": harness.One("x"), "users.json": `[{"id": 1}, {"id": 2}]`},
+		{"data lies beside its configurations", map[string]string{"a.yml": One("x"), "users.json": `[{"id": 1}, {"id": 2}]`},
 			[]string{"/users.json:1:1", "no item of this list has the key endpoint", "keep data in a subdirectory"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -192,23 +192,23 @@ func TestDirectory_ChangesOfItsFilesAreServed(t *testing.T) {
 		t.Skip("takes some seconds")
 	}
 	t.Parallel()
-	dir := tree(t, map[string]string{"a.yml": harness.At("/a", "a"), "b.yml": harness.At("/b", "b")})
-	p := harness.Start(t, "-c", dir)
+	dir := tree(t, map[string]string{"a.yml": At("/a", "a"), "b.yml": At("/b", "b")})
+	p := Start(t, "-c", dir)
 	in := func(name string) string { return filepath.Join(dir, name) }
 	for _, c := range []struct {
 		name   string
 		change func()
 		want   map[string]string // "" stands for a 404
 	}{
-		{"a file is added", func() { harness.WriteFile(t, dir, "c.yml", harness.At("/c", "c")+harness.At("/a", "late")) }, map[string]string{"/a": "a", "/b": "b", "/c": "c"}},
-		{"a file is changed", func() { harness.WriteFile(t, dir, "c.yml", harness.At("/c", "changed")+harness.At("/a", "late")) }, map[string]string{"/a": "a", "/c": "changed"}},
+		{"a file is added", func() { harness.WriteFile(t, dir, "c.yml", At("/c", "c")+At("/a", "late")) }, map[string]string{"/a": "a", "/b": "b", "/c": "c"}},
+		{"a file is changed", func() { harness.WriteFile(t, dir, "c.yml", At("/c", "changed")+At("/a", "late")) }, map[string]string{"/a": "a", "/c": "changed"}},
 		{"a file is renamed in front of another", func() { rename(t, in("c.yml"), in("0.yml")) }, map[string]string{"/a": "late", "/b": "b"}},
 		{"a file is removed", func() { remove(t, in("0.yml")) }, map[string]string{"/a": "a", "/c": ""}},
 		{"a file is hidden", func() { rename(t, in("b.yml"), in(".b.yml")) }, map[string]string{"/a": "a", "/b": ""}},
 		{"a link to a file is added", func() { symlink(t, ".b.yml", in("b.json")) }, map[string]string{"/b": "b"}},
-		{"what it links to is changed", func() { harness.WriteFile(t, dir, ".b.yml", harness.At("/b", "linked")) }, map[string]string{"/b": "linked"}},
+		{"what it links to is changed", func() { harness.WriteFile(t, dir, ".b.yml", At("/b", "linked")) }, map[string]string{"/b": "linked"}},
 		{"the directory is replaced", func() {
-			next := tree(t, map[string]string{"x.yml": harness.At("/x", "x")})
+			next := tree(t, map[string]string{"x.yml": At("/x", "x")})
 			rename(t, dir, dir+"~")
 			symlink(t, next, dir)
 		}, map[string]string{"/x": "x", "/a": ""}},
@@ -226,25 +226,25 @@ func TestDirectory_ChangesOfItsFilesAreServed(t *testing.T) {
 
 func TestDirectory_SubdirectoriesAreReadWhenTheyAreAskedFor(t *testing.T) {
 	t.Parallel()
-	dir := tree(t, map[string]string{"b.yml": harness.At("/b", "b") + harness.At("/x", "of b"), "a/a.yml": harness.At("/a", "a") + harness.At("/x", "of a"), "a/.git/c.yml": "no: yaml", ".d.yml": "no: yaml"})
+	dir := tree(t, map[string]string{"b.yml": At("/b", "b") + At("/x", "of b"), "a/a.yml": At("/a", "a") + At("/x", "of a"), "a/.git/c.yml": "no: yaml", ".d.yml": "no: yaml"})
 	// The directory has a mounted ConfigMap with an item in a subdirectory, and a loop of links.
-	(&configMap{t: t, dir: dir}).mount(map[string]string{"m.yml": harness.At("/m", "m")})
-	harness.WriteFile(t, dir, "..2026_0001/inner/i.yml", harness.At("/i", "i"))
+	(&configMap{t: t, dir: dir}).mount(map[string]string{"m.yml": At("/m", "m")})
+	harness.WriteFile(t, dir, "..2026_0001/inner/i.yml", At("/i", "i"))
 	symlink(t, "..data/inner", filepath.Join(dir, "inner"))
 	symlink(t, "..", filepath.Join(dir, "a/up"))
 
-	p := harness.Start(t, "-c", dir+"/...")
+	p := Start(t, "-c", dir+"/...")
 	p.WaitLine(0, "left out of the configuration", "hidden files .d.yml")
 	for path, want := range map[string]string{"/a": "a", "/b": "b", "/m": "m", "/i": "i", "/x": "of a"} {
 		p.Get(path).Want(t, 200, want)
 	}
 	n := len(p.Output())
-	harness.WriteFile(t, dir, "new/deep/n.yml", harness.At("/n", "n"))
+	harness.WriteFile(t, dir, "new/deep/n.yml", At("/n", "n"))
 	p.WaitLine(n, "configuration reloaded", "endpoints=7")
 	p.Get("/n").Want(t, 200, "n")
 	n = len(p.Output())
-	harness.WriteFile(t, dir, "..2026_0002/m.yml", harness.At("/m", "m"))
-	harness.WriteFile(t, dir, "..2026_0002/inner/i.yml", harness.At("/i", "swapped"))
+	harness.WriteFile(t, dir, "..2026_0002/m.yml", At("/m", "m"))
+	harness.WriteFile(t, dir, "..2026_0002/inner/i.yml", At("/i", "swapped"))
 	symlink(t, "..2026_0002", filepath.Join(dir, "..data_tmp"))
 	rename(t, filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data"))
 	p.WaitLine(n, "configuration reloaded", "endpoints=7")
@@ -254,12 +254,12 @@ func TestDirectory_SubdirectoriesAreReadWhenTheyAreAskedFor(t *testing.T) {
 	p.WaitLine(n, "configuration not reloaded", filepath.Join(dir, "a", "broken.yml")+":1:20: ")
 	p.Get("/i").Want(t, 200, "swapped")
 
-	flat := harness.Start(t, dir)
+	flat := Start(t, dir)
 	flat.WaitLine(0, "left out of the configuration", "subdirectories a, inner, new ("+dir+"/... reads them); hidden files .d.yml")
 	if got := flat.Get("/a"); got.Status != 404 {
 		t.Errorf("a subdirectory that was not asked for answers %d", got.Status)
 	}
-	code, stdout, stderr := harness.Refused(t, nil, "validate", dir)
+	code, stdout, stderr := Refused(t, nil, "validate", dir)
 	if code != 0 || stderr != "" || !strings.HasPrefix(stdout, "left out: "+dir+": subdirectories a, inner, new (") {
 		t.Errorf("validate: got exit code %d, %q and %q", code, stdout, stderr)
 	}
@@ -291,8 +291,8 @@ func TestDirectory_ABrokenChangeIsLoggedAndTheLastGoodOneServed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "conf")
-			harness.WriteFile(t, dir, "a.yml", harness.One("good"))
-			p := harness.Start(t, "-c", dir)
+			harness.WriteFile(t, dir, "a.yml", One("good"))
+			p := Start(t, "-c", dir)
 			n := len(p.Output())
 			c.spoil(t, dir)
 			for _, parts := range c.says {
@@ -302,7 +302,7 @@ func TestDirectory_ABrokenChangeIsLoggedAndTheLastGoodOneServed(t *testing.T) {
 			p.Get("/a").Want(t, 200, "good")
 			n = len(p.Output())
 			remove(t, dir)
-			harness.WriteFile(t, dir, "a.yml", harness.One("mended"))
+			harness.WriteFile(t, dir, "a.yml", One("mended"))
 			p.WaitLine(n, "configuration reloaded")
 			p.Get("/a").Want(t, 200, "mended")
 		})
@@ -348,14 +348,14 @@ func TestDirectory_AMountedConfigMapIsSwappedUnderLoad(t *testing.T) {
 	// Endpoints move from file to file: a configuration made from two versions would lack some of
 	// them.
 	version := func(n int) map[string]string {
-		files := map[string]string{"a.yml": harness.At("/version", fmt.Sprint(n)), "b.yml": harness.At("/kept", "kept"), "c.yml": harness.At("/c", "c")}
-		files[[]string{"a.yml", "b.yml"}[n/2%2]] += harness.At("/also-moved", "also moved")
-		files[[]string{"c.yml", "a.yml"}[n/2%2]] += harness.At("/moved", "moved")
+		files := map[string]string{"a.yml": At("/version", fmt.Sprint(n)), "b.yml": At("/kept", "kept"), "c.yml": At("/c", "c")}
+		files[[]string{"a.yml", "b.yml"}[n/2%2]] += At("/also-moved", "also moved")
+		files[[]string{"c.yml", "a.yml"}[n/2%2]] += At("/moved", "moved")
 		return files
 	}
 	m := &configMap{t: t, dir: t.TempDir()}
 	m.mount(version(0))
-	l := &load{p: harness.Start(t, "-c", m.dir), failed: make(chan string, 10), stop: make(chan struct{})}
+	l := &load{p: Start(t, "-c", m.dir), failed: make(chan string, 10), stop: make(chan struct{})}
 	for i := range clients {
 		path := []string{"/version", "/kept", "/moved", "/also-moved"}[i%4]
 		l.clients.Go(func() { l.client(path) })
@@ -389,13 +389,13 @@ func TestDirectory_OfAThousandFilesIsServedAndWatched(t *testing.T) {
 	const many = 1000
 	dir := t.TempDir()
 	for i := range many {
-		harness.WriteFile(t, dir, fmt.Sprintf("%04d.yml", i), harness.At(fmt.Sprintf("/%d", i), "old"))
+		harness.WriteFile(t, dir, fmt.Sprintf("%04d.yml", i), At(fmt.Sprintf("/%d", i), "old"))
 	}
-	p := harness.Start(t, "-c", dir)
+	p := Start(t, "-c", dir)
 	p.WaitLine(0, "listening", fmt.Sprint("endpoints=", many))
 	p.Get("/999").Want(t, 200, "old")
 	n := len(p.Output())
-	harness.WriteFile(t, dir, "0999.yml", harness.At("/999", "new"))
+	harness.WriteFile(t, dir, "0999.yml", At("/999", "new"))
 	p.WaitLine(n, "configuration reloaded")
 	p.Get("/999").Want(t, 200, "new")
 	p.Get("/0").Want(t, 200, "old")

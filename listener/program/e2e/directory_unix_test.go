@@ -24,7 +24,7 @@ func TestDirectory_OneThatMayNotBeListedIsRefused(t *testing.T) {
 	if err := os.Chmod(reachable, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	bytes, err := os.ReadFile(harness.Program(t))
+	bytes, err := os.ReadFile(Program(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestDirectory_OneThatMayNotBeListedIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(reachable, "unlisted")
-	harness.WriteFile(t, dir, "a.yml", harness.One("fine"))
+	harness.WriteFile(t, dir, "a.yml", One("fine"))
 	if err := os.Chmod(dir, 0o311); err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestDirectory_OneThatMayNotBeListedIsRefused(t *testing.T) {
 	if os.Getuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	}
-	p := harness.LaunchCommand(t, cmd, "/", nil)
+	p := LaunchCommand(t, cmd, "/", nil)
 	if code := p.Exit(); code != 2 || !slices.Equal(p.Output(), []string{dir + ": the directory cannot be read: permission denied"}) {
 		t.Errorf("got exit code %d and %q", code, p.Output())
 	}

@@ -30,7 +30,7 @@ const ednMock = `;; two documents, and an endpoint outside of them
 `
 
 // lettersOf sends a request and returns everything that comes back until the connection is closed.
-func lettersOf(p *harness.Process, t *testing.T, request string) string {
+func lettersOf(p *Process, t *testing.T, request string) string {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", strings.TrimPrefix(p.URL, "http://"), harness.Patience)
 	if err != nil {
@@ -53,7 +53,7 @@ func lettersOf(p *harness.Process, t *testing.T, request string) string {
 func TestEDN_IsServed(t *testing.T) {
 	t.Parallel()
 	file := harness.WriteFile(t, t.TempDir(), "mock.edn", ednMock)
-	p := harness.Start(t, "-c", file)
+	p := Start(t, "-c", file)
 	a := p.Do("POST", "/orders/7", `{"amount": 2}`)
 	a.Want(t, 201, `{"id":"7","amount":1.50,"tags":["a","b","c"],"none":null}`)
 	if got := a.Header.Get("Location") + " " + strings.Join(a.Header.Values("Set-Cookie"), " ") + " " + a.Header.Get("Content-Type"); got != "/orders/7 a=1 b=2 application/json" {
@@ -73,7 +73,7 @@ func TestEDN_IsServed(t *testing.T) {
 	if a := p.Get("/gone"); a.Status != 404 {
 		t.Errorf("an endpoint that #_ leaves out: got %d", a.Status)
 	}
-	code, stdout, stderr := harness.Refused(t, nil, "validate", "-c", file)
+	code, stdout, stderr := Refused(t, nil, "validate", "-c", file)
 	if code != 0 || stderr != "" || !strings.Contains(stdout, "3 endpoints") {
 		t.Errorf("validate: got exit code %d, %q and %q", code, stdout, stderr)
 	}
@@ -85,7 +85,7 @@ func TestEDN_IsJoinedWithOtherFiles(t *testing.T) {
 	harness.WriteFile(t, dir, "a.yml", "- endpoint: {path: /a, response: {body: from YAML}}\n")
 	harness.WriteFile(t, dir, "b.edn", `{:endpoint {:path "/b" :response {:body "from EDN"}}}`)
 	for _, args := range [][]string{{"-c", filepath.Join(dir, "b.edn"), "-m", filepath.Join(dir, "a.yml")}, {"-c", dir}} {
-		p := harness.Start(t, args...)
+		p := Start(t, args...)
 		p.Get("/a").Want(t, 200, "from YAML")
 		p.Get("/b").Want(t, 200, "from EDN")
 	}
@@ -114,7 +114,7 @@ func TestEDN_AChangedFileIsServedAndABrokenOneIsNot(t *testing.T) {
 	body := func(text string) string { return `[{:endpoint {:path "/a" :response {:body ` + text + `}}}]` }
 	dir := t.TempDir()
 	file := harness.WriteFile(t, dir, "mock.edn", body(`"old"`))
-	p := harness.Start(t, "-c", file)
+	p := Start(t, "-c", file)
 	p.Get("/a").Want(t, 200, "old")
 	n := len(p.Output())
 	harness.WriteFile(t, dir, "mock.edn", body(`"new"`))

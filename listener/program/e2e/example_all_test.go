@@ -338,7 +338,7 @@ func bodyType(body string) []string {
 }
 
 // check makes the call, compares the answer and returns it for further checks.
-func (c *exampleCall) check(t *testing.T, p *harness.Process) harness.Answer {
+func (c *exampleCall) check(t *testing.T, p *Process) Answer {
 	t.Helper()
 	since := time.Now().UTC()
 	a := p.Do(c.method, c.path, c.body, slices.Concat(exampleHeaders[c.endpoint], bodyType(c.body))...)
@@ -362,7 +362,7 @@ func (c *exampleCall) check(t *testing.T, p *harness.Process) harness.Answer {
 	return a
 }
 
-func checkCalls(t *testing.T, p *harness.Process, calls []exampleCall) {
+func checkCalls(t *testing.T, p *Process, calls []exampleCall) {
 	t.Helper()
 	for i := range calls {
 		calls[i].check(t, p)
@@ -371,13 +371,13 @@ func checkCalls(t *testing.T, p *harness.Process, calls []exampleCall) {
 
 func TestExamples_EveryFileHasCallsAndIsInTheREADME(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(harness.File("examples", "*.yml"))
-	others, errEDN := filepath.Glob(harness.File("examples", "*.edn"))
+	files, err := filepath.Glob(File("examples", "*.yml"))
+	others, errEDN := filepath.Glob(File("examples", "*.edn"))
 	files, err = append(files, others...), errors.Join(err, errEDN)
 	if err != nil || len(files) != len(exampleCalls)+len(examplesApart) {
 		t.Errorf("got examples %v (%v), want one for each of the %d lists of calls, and %v", files, err, len(exampleCalls), examplesApart)
 	}
-	readme, err := os.ReadFile(harness.File("examples", "README.md"))
+	readme, err := os.ReadFile(File("examples", "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -397,18 +397,18 @@ func TestExamples_ServedFromAnotherDirectory(t *testing.T) {
 	for name, calls := range exampleCalls {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			checkCalls(t, harness.Start(t, "-c", harness.File("examples", name)), calls)
+			checkCalls(t, Start(t, "-c", File("examples", name)), calls)
 		})
 	}
 }
 
 func TestExamples_ServedByARelativeName(t *testing.T) {
 	t.Parallel()
-	elsewhere := filepath.Dir(harness.File("examples", filepath.Join("data", "x")))
+	elsewhere := filepath.Dir(File("examples", filepath.Join("data", "x")))
 	for name, calls := range exampleCalls {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			checkCalls(t, harness.LaunchIn(t, elsewhere, nil, "-c", filepath.Join("..", name)).Listening(), calls)
+			checkCalls(t, LaunchIn(t, elsewhere, nil, "-c", filepath.Join("..", name)).Listening(), calls)
 		})
 	}
 }
@@ -416,7 +416,7 @@ func TestExamples_ServedByARelativeName(t *testing.T) {
 func TestExamples_ValidateWithoutAWarning(t *testing.T) {
 	t.Parallel()
 	for name := range exampleCalls {
-		code, stdout, stderr := harness.Refused(t, nil, "validate", "-c", harness.File("examples", name))
+		code, stdout, stderr := Refused(t, nil, "validate", "-c", File("examples", name))
 		if code != 0 || stderr != "" || strings.Contains(stdout, "warning") || !strings.Contains(stdout, "valid") {
 			t.Errorf("%s: got exit code %d, %q and %q, want 0, no warning and no error", name, code, stdout, stderr)
 		}
@@ -428,7 +428,7 @@ func TestExamples_ValidateWithoutAWarning(t *testing.T) {
 // summaries.
 func markExample(t *testing.T, name string) (path string, summaries []string) {
 	t.Helper()
-	text, err := os.ReadFile(harness.File("examples", name))
+	text, err := os.ReadFile(File("examples", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -467,7 +467,7 @@ func markExample(t *testing.T, name string) (path string, summaries []string) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(harness.File("examples"))); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(File("examples"))); err != nil {
 		t.Fatal(err)
 	}
 	return harness.WriteFile(t, dir, "marked.json", string(marked)), summaries
@@ -479,7 +479,7 @@ func TestExamples_EveryEndpointAnswersACall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path, left := markExample(t, name)
-			p := harness.Start(t, "-c", path)
+			p := Start(t, "-c", path)
 			for i := range calls {
 				c := &calls[i]
 				if got := c.check(t, p).Header.Get("Endpoint"); got != c.endpoint {
@@ -496,7 +496,7 @@ func TestExamples_EveryEndpointAnswersACall(t *testing.T) {
 
 func TestExamples_AUserWithoutAFileIsNotFound(t *testing.T) {
 	t.Parallel()
-	p := harness.Start(t, "-c", harness.File("examples", "basic.yml"))
+	p := Start(t, "-c", File("examples", "basic.yml"))
 	for _, path := range []string{"/users/3", "/users/..%2Fcities", "/users/..%2F..%2Fdata%2Fcities", "/users/%00"} {
 		c := exampleCall{"A JSON file for each id", "GET", path, "", 404,
 			`{"error": "<text>", "code": "<text>", "message": "<text>"}`}
@@ -506,7 +506,7 @@ func TestExamples_AUserWithoutAFileIsNotFound(t *testing.T) {
 
 func TestExamples_TheLocationOfACreatedTaskLeadsToIt(t *testing.T) {
 	t.Parallel()
-	p := harness.Start(t, "-c", harness.File("examples", "tasks.yml"))
+	p := Start(t, "-c", File("examples", "tasks.yml"))
 	for range 20 { // an id and a Location computed at different times could match by chance
 		created := p.Do("POST", "/tasks", `{"title": "Write"}`)
 		task, ok := exampleDecode(t, created.Body).(map[string]any)
@@ -531,7 +531,7 @@ func TestExamples_TheLocationOfACreatedTaskLeadsToIt(t *testing.T) {
 
 func TestExamples_ThePagesTogetherAreAllTasksAndEachCanBeRead(t *testing.T) {
 	t.Parallel()
-	p := harness.Start(t, "-c", harness.File("examples", "tasks.yml"))
+	p := Start(t, "-c", File("examples", "tasks.yml"))
 	for _, limit := range []string{"5", "10", "20"} {
 		var ids []string
 		for page, pages := 1, 1; page <= pages; page++ {
@@ -563,7 +563,7 @@ func TestExamples_ThePagesTogetherAreAllTasksAndEachCanBeRead(t *testing.T) {
 
 func TestExamples_OtherMethodsAreAnsweredFromWhatIsDeclared(t *testing.T) {
 	t.Parallel()
-	p := harness.Start(t, "-c", harness.File("examples", "tasks.yml"))
+	p := Start(t, "-c", File("examples", "tasks.yml"))
 	for path, want := range map[string][]string{
 		"/tasks":            {"GET", "HEAD", "OPTIONS", "POST"},
 		"/tasks/7":          {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "PUT"},
@@ -593,7 +593,7 @@ func TestExamples_EveryCurlLineDoesWhatItSays(t *testing.T) {
 	for name := range exampleCalls {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := harness.Start(t, "-c", harness.File("examples", name))
+			p := Start(t, "-c", File("examples", name))
 			for _, line := range curlLines(t, name) {
 				r, headers := readCurl(t, line)
 				if a := p.Do(r.method, r.path, r.body, headers...); a.Status != r.status {
@@ -610,7 +610,7 @@ func curlLines(t *testing.T, name string) []string {
 	t.Helper()
 	var lines []string
 	for _, file := range []string{name, "README.md"} {
-		text, err := os.ReadFile(harness.File("examples", file))
+		text, err := os.ReadFile(File("examples", file))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"mockserver/internal/harness"
 )
 
 const blogBase = "/api/v1"
@@ -21,7 +19,7 @@ type blogObject = map[string]any
 
 // blogRows returns the rows of a file of examples/data/blog, each as its JSON text.
 func blogRows(name string) []string {
-	data, err := os.ReadFile(harness.File("examples", "data/blog", name+".json"))
+	data, err := os.ReadFile(File("examples", "data/blog", name+".json"))
 	if err != nil {
 		panic(err)
 	}
@@ -186,13 +184,13 @@ func blogUserCalls() []exampleCall {
 
 // The tests below walk through examples/blog.yml as a client does.
 
-func startBlog(t *testing.T) *harness.Process {
+func startBlog(t *testing.T) *Process {
 	t.Helper()
-	return harness.Start(t, "-c", harness.File("examples", "blog.yml"))
+	return Start(t, "-c", File("examples", "blog.yml"))
 }
 
 // readBlog requests a path and expects status 200 and a JSON object.
-func readBlog(p *harness.Process, path string, headers ...string) (blogObject, harness.Answer) {
+func readBlog(p *Process, path string, headers ...string) (blogObject, Answer) {
 	p.T.Helper()
 	a := p.Get(path, headers...)
 	o, ok := exampleDecode(p.T, a.Body).(blogObject)

@@ -9,22 +9,20 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"mockserver/internal/harness"
 )
 
 // Each curl line of the example has the result that its comment states.
 func TestFaults_OfTheExample(t *testing.T) {
 	t.Parallel()
-	file := harness.File("examples", "faults.yml")
-	if code, stdout, stderr := harness.Refused(t, nil, "validate", "-c", file); code != 0 || strings.Contains(stdout+stderr, "warning") {
+	file := File("examples", "faults.yml")
+	if code, stdout, stderr := Refused(t, nil, "validate", "-c", file); code != 0 || strings.Contains(stdout+stderr, "warning") {
 		t.Errorf("got exit code %d, %q and %q, want no warning", code, stdout, stderr)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := harness.Start(t, "-c", file)
+	p := Start(t, "-c", file)
 	lines := 0
 	for line := range strings.Lines(string(text)) {
 		command, said, ok := strings.Cut(strings.TrimPrefix(line, "#   curl "), " # ")
@@ -64,7 +62,7 @@ func TestFaults_PaymentsOfTheExample(t *testing.T) {
 		t.Skip("takes some seconds")
 	}
 	t.Parallel()
-	p := harness.Start(t, "-c", harness.File("examples", "faults.yml"), "--seed", "7")
+	p := Start(t, "-c", File("examples", "faults.yml"), "--seed", "7")
 	const payments, clients = 400, 20
 	got := make(chan string, payments)
 	for range clients {
@@ -89,7 +87,7 @@ func TestFaults_PaymentsOfTheExample(t *testing.T) {
 }
 
 // payOnce makes a payment over a new connection and returns the outcome.
-func payOnce(p *harness.Process) string {
+func payOnce(p *Process) string {
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
 	req, err := http.NewRequest("POST", p.URL+"/payments", strings.NewReader(`{"amount": 5}`))

@@ -23,10 +23,10 @@ const (
 
 // loaded starts a server that answers the requests of the load scripts, and returns it with its
 // admin address.
-func loaded(t *testing.T, verdict string, args ...string) (p, admin *harness.Process) {
+func loaded(t *testing.T, verdict string, args ...string) (p, admin *Process) {
 	t.Helper()
-	p = harness.Start(t, append([]string{"-c", harness.File("examples/tasks.yml"), "--admin", "127.0.0.1:0", "--verdict", verdict}, args...)...)
-	return p, harness.AdminOf(p)
+	p = Start(t, append([]string{"-c", File("examples/tasks.yml"), "--admin", "127.0.0.1:0", "--verdict", verdict}, args...)...)
+	return p, AdminOf(p)
 }
 
 // need skips the test if a program that it runs is missing.
@@ -54,27 +54,27 @@ func tool(t *testing.T, dir string, env []string, name string, args ...string) (
 func TestLoad_TheShellScriptFailsOnTheVerdict(t *testing.T) {
 	t.Parallel()
 	need(t, "sh", "curl", "jq")
-	get := func(p *harness.Process, path string) []string {
+	get := func(p *Process, path string) []string {
 		return []string{"sh", "-c", "for i in 1 2 3 4 5; do curl -s -o answer " + p.URL + path + "; done"}
 	}
 	for _, c := range []struct {
 		name, verdict, token string
-		command              func(*harness.Process) []string
+		command              func(*Process) []string
 		code                 int
 		says                 string
 	}{
-		{"trusted", trusts, "secret", func(p *harness.Process) []string { return get(p, "/tasks/7") }, 0, "5 requests. The timing of this run can be trusted."},
-		{"not trusted", trustsNot, "secret", func(p *harness.Process) []string { return get(p, "/tasks/7") }, 3, "cannot be trusted"},
-		{"unmatched", trusts, "secret", func(p *harness.Process) []string { return get(p, "/none") }, 4, "5 × GET /none: "},
-		{"a command that fails", trusts, "secret", func(*harness.Process) []string { return []string{"sh", "-c", "exit 7"} }, 7, "0 requests"},
-		{"a wrong token", trusts, "wrong", func(*harness.Process) []string { return []string{"touch", "ran"} }, 1, "no run was begun"},
+		{"trusted", trusts, "secret", func(p *Process) []string { return get(p, "/tasks/7") }, 0, "5 requests. The timing of this run can be trusted."},
+		{"not trusted", trustsNot, "secret", func(p *Process) []string { return get(p, "/tasks/7") }, 3, "cannot be trusted"},
+		{"unmatched", trusts, "secret", func(p *Process) []string { return get(p, "/none") }, 4, "5 × GET /none: "},
+		{"a command that fails", trusts, "secret", func(*Process) []string { return []string{"sh", "-c", "exit 7"} }, 7, "0 requests"},
+		{"a wrong token", trusts, "wrong", func(*Process) []string { return []string{"touch", "ran"} }, 1, "no run was begun"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			p, admin := loaded(t, c.verdict, "--admin-token", "secret")
 			dir := t.TempDir()
 			env := []string{"MOCKSERVER_ADMIN_URL=" + admin.URL, "MOCKSERVER_ADMIN_TOKEN=" + c.token}
-			code, says := tool(t, dir, env, harness.File("examples/load/run.sh"), append([]string{`a "name" of \ it`}, c.command(p)...)...)
+			code, says := tool(t, dir, env, File("examples/load/run.sh"), append([]string{`a "name" of \ it`}, c.command(p)...)...)
 			if code != c.code || !strings.Contains(says, c.says) {
 				t.Errorf("exit code %d, want %d; got the output %q, want %q in it", code, c.code, says, c.says)
 			}
@@ -150,7 +150,7 @@ func TestLoad_TheScriptForK6FailsOnTheVerdict(t *testing.T) {
 	for verdict, want := range map[string]int{trusts: 0, trustsNot: 99} {
 		p, admin := loaded(t, verdict, "--admin-token", "secret")
 		env := []string{"MOCK_URL=" + p.URL, "MOCKSERVER_ADMIN_URL=" + admin.URL, "MOCKSERVER_ADMIN_TOKEN=secret", "RATE=20", "DURATION=1s"}
-		script, dir := harness.File("examples/load/k6.js"), t.TempDir()
+		script, dir := File("examples/load/k6.js"), t.TempDir()
 		var code int
 		var says string
 		if k6 {
@@ -211,7 +211,7 @@ func (e element) all(kind string) (found []element) {
 // The test sends the requests that JMeter would send, with its expressions evaluated.
 func TestLoad_TheRequestsOfJMeterEndInTheVerdict(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(harness.File("examples/load/jmeter.jmx"))
+	text, err := os.ReadFile(File("examples/load/jmeter.jmx"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestLoad_TheRequestsOfJMeterEndInTheVerdict(t *testing.T) {
 		p, admin := loaded(t, verdict, "--admin-token", "secret")
 		run, last := "", ""
 		for _, s := range samplers {
-			to := map[string]*harness.Process{"${__P(port,8000)}": p, "${__P(admin_port,8001)}": admin}[s.prop("HTTPSampler.port")]
+			to := map[string]*Process{"${__P(port,8000)}": p, "${__P(admin_port,8001)}": admin}[s.prop("HTTPSampler.port")]
 			path := strings.NewReplacer("${__setProperty(run,${run})}", "", "${run}", run, "${__P(run)}", run).Replace(s.prop("HTTPSampler.path"))
 			if to == nil || strings.Contains(path, "$") {
 				t.Fatalf("%s: the port %s, the path %s", s.Test, s.prop("HTTPSampler.port"), path)
@@ -242,7 +242,7 @@ func TestLoad_TheRequestsOfJMeterEndInTheVerdict(t *testing.T) {
 			if to == p {
 				times = 5 // the load
 			}
-			var a harness.Answer
+			var a Answer
 			for range times {
 				a = to.Do(s.prop("HTTPSampler.method"), path, s.prop("Argument.value"), "Authorization: "+token)
 				if a.Status >= 300 {
@@ -264,7 +264,7 @@ func TestLoad_TheRequestsOfJMeterEndInTheVerdict(t *testing.T) {
 // exist.
 func TestLoad_TheSimulationOfGatlingNamesWhatThereIs(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(harness.File("examples/load/MockSimulation.java"))
+	text, err := os.ReadFile(File("examples/load/MockSimulation.java"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"mockserver/internal/harness"
 )
 
 // Objects of examples/payments.yml that exist from the beginning, or that are created with only the
@@ -175,8 +173,8 @@ func paymentCalls() []exampleCall {
 
 // api calls the endpoints of examples/payments.yml and keeps the last answer.
 type api struct {
-	*harness.Process
-	last   harness.Answer
+	*Process
+	last   Answer
 	object map[string]any // the answer's body
 }
 
@@ -270,7 +268,7 @@ func TestPayments_ABankDebitSucceedsLater(t *testing.T) {
 // TestPayments_OneKeyIsOneIntent sends requests with one key from many clients at once.
 func TestPayments_OneKeyIsOneIntent(t *testing.T) {
 	t.Parallel()
-	p := harness.Start(t, "-c", harness.File("examples", "payments.yml"), "--no-webhooks")
+	p := Start(t, "-c", File("examples", "payments.yml"), "--no-webhooks")
 	for _, path := range []string{intents, "/v1/customers", "/v1/subscriptions"} {
 		var all sync.WaitGroup
 		answers := make([]string, 20)
@@ -289,7 +287,7 @@ func TestPayments_OneKeyIsOneIntent(t *testing.T) {
 // TestPayments_EachCardDoesWhatItsFileSays confirms with each card, at creation and later.
 func TestPayments_EachCardDoesWhatItsFileSays(t *testing.T) {
 	t.Parallel()
-	f, err := os.Open(harness.File("examples", "data", "cards.csv"))
+	f, err := os.Open(File("examples", "data", "cards.csv"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +296,7 @@ func TestPayments_EachCardDoesWhatItsFileSays(t *testing.T) {
 	if err != nil || len(cards) < 20 {
 		t.Fatalf("%d cards: %v", len(cards), err)
 	}
-	a := &api{Process: harness.Start(t, "-c", harness.File("examples", "payments.yml"), "--no-webhooks")}
+	a := &api{Process: Start(t, "-c", File("examples", "payments.yml"), "--no-webhooks")}
 	for _, card := range cards[1:] {
 		method, outcome := card[0], card[2]
 		status := map[string]int{"declined": 402}[outcome]
@@ -329,7 +327,7 @@ var hostileValues = []string{
 // and expects them unchanged in the answer and when they are read later.
 func TestPayments_AnyInputIsKeptAndEchoed(t *testing.T) {
 	t.Parallel()
-	a := &api{Process: harness.Start(t, "-c", harness.File("examples", "payments.yml"), "--no-webhooks")}
+	a := &api{Process: Start(t, "-c", File("examples", "payments.yml"), "--no-webhooks")}
 	for _, value := range hostileValues {
 		form, object, want := url.Values{}, map[string]string{}, map[string]string{}
 		for _, name := range []string{"email", "name", "phone", "description"} {
@@ -355,14 +353,14 @@ func TestPayments_AnyInputIsKeptAndEchoed(t *testing.T) {
 // shop is examples/payments.yml with its events sent to a target of the test.
 type shop struct {
 	*api
-	target *harness.HookTarget
+	target *HookTarget
 	ids    map[string]bool // of the events received
 }
 
 func newShop(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) *shop {
 	t.Helper()
-	target := harness.NewHookTarget(t, answer)
-	p := harness.Launch(t, []string{"WEBHOOK_URL=" + target.URL + "/stripe"}, "-c", harness.File("examples", "payments.yml")).Listening()
+	target := NewHookTarget(t, answer)
+	p := Launch(t, []string{"WEBHOOK_URL=" + target.URL + "/stripe"}, "-c", File("examples", "payments.yml")).Listening()
 	return &shop{api: &api{Process: p}, target: target, ids: map[string]bool{}}
 }
 
@@ -471,7 +469,7 @@ func TestPayments_AnEventComesAgainAsItWas(t *testing.T) {
 
 func TestPayments_EventsGoToTheMocksOwnWebhook(t *testing.T) {
 	t.Parallel()
-	a := &api{Process: harness.Start(t, "-c", harness.File("examples", "payments.yml"), "--access-log")}
+	a := &api{Process: Start(t, "-c", File("examples", "payments.yml"), "--access-log")}
 	a.call(200, "POST", intents, "amount=1999&confirm=true&payment_method=pm_card_visa")
 	a.call(402, "POST", intents, "amount=1999&confirm=true&payment_method=pm_card_chargeDeclined")
 	n := 0

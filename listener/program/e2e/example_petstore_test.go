@@ -14,10 +14,10 @@ import (
 // petstores returns the ways of serving the pet shop, by the file whose comments contain the
 // requests to make.
 func petstores(t *testing.T) map[string][]string {
-	document := harness.File("examples", "petstore.yml")
+	document := File("examples", "petstore.yml")
 	return map[string][]string{
 		"petstore.yml":       {"-m", document},
-		"petstore-mocks.yml": {"-c", document, "-m", harness.File("examples", "petstore-mocks.yml")},
+		"petstore-mocks.yml": {"-c", document, "-m", File("examples", "petstore-mocks.yml")},
 	}
 }
 
@@ -26,7 +26,7 @@ func TestPetstore_EveryCurlLineDoesWhatItSays(t *testing.T) {
 	for name, args := range petstores(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := harness.Start(t, append(args, "--no-webhooks")...)
+			p := Start(t, append(args, "--no-webhooks")...)
 			for _, line := range curlLines(t, name) {
 				r, headers := readCurl(t, line)
 				if a := p.Do(r.method, r.path, r.body, headers...); a.Status != r.status {
@@ -40,7 +40,7 @@ func TestPetstore_EveryCurlLineDoesWhatItSays(t *testing.T) {
 func TestPetstore_ValidatesWithoutAWarning(t *testing.T) {
 	t.Parallel()
 	for name, args := range petstores(t) {
-		code, stdout, stderr := harness.Refused(t, nil, append([]string{"validate"}, args...)...)
+		code, stdout, stderr := Refused(t, nil, append([]string{"validate"}, args...)...)
 		if code != 0 || stderr != "" || strings.Contains(stdout, "warning") {
 			t.Errorf("%s: got exit code %d, %q and %q", name, code, stdout, stderr)
 		}
@@ -49,7 +49,7 @@ func TestPetstore_ValidatesWithoutAWarning(t *testing.T) {
 
 func TestPetstore_TheMocksFileAnswersForTheDocument(t *testing.T) {
 	t.Parallel()
-	p := harness.Start(t, petstores(t)["petstore-mocks.yml"]...)
+	p := Start(t, petstores(t)["petstore-mocks.yml"]...)
 	for _, c := range []exampleCall{
 		{"", "POST", "/v1/pets", `{"kind": "dog", "name": "Rex"}`, 201, `{"id": 3, "kind": "dog", "name": "Rex"}`},
 		{"", "GET", "/v1/pets/13", "", 404, `{"code": "not_found", "message": "there is no pet 13"}`},
@@ -72,7 +72,7 @@ func TestPetstore_AnOrderIsFollowedByItsCallback(t *testing.T) {
 		calls <- call{r.Method, r.URL.Path, string(body)}
 	}))
 	defer shop.Close()
-	p := harness.Start(t, petstores(t)["petstore.yml"]...)
+	p := Start(t, petstores(t)["petstore.yml"]...)
 	p.Do("POST", "/v1/orders", `{"item": "toy", "quantity": 1, "notify": "`+shop.URL+`/hooks"}`, "Content-Type: application/json")
 	select {
 	case got := <-calls:

@@ -7,16 +7,14 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-
-	"mockserver/internal/harness"
 )
 
-var schemaPath = harness.File("docs", "mockserver.schema.json")
+var schemaPath = File("docs", "mockserver.schema.json")
 
 // The line for editors contains the path of the schema relative to the example.
 func TestSchema_TheLineOfTheExamplesLeadsToIt(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(harness.File("examples", "*.y*ml"))
+	files, err := filepath.Glob(File("examples", "*.y*ml"))
 	if err != nil || len(files) < 2 {
 		t.Fatalf("found only %q, %v", files, err)
 	}

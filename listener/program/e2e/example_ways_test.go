@@ -6,30 +6,28 @@ import (
 	"testing"
 
 	"github.com/coder/websocket"
-
-	"mockserver/internal/harness"
 )
 
 // Every example gives the same answers over every protocol as over HTTP in clear text.
 func TestExamples_AnswerInEveryWay(t *testing.T) {
 	t.Parallel()
-	for way, proto := range harness.TestedWays() {
+	for way, proto := range TestedWays() {
 		for name, calls := range exampleCalls {
 			t.Run(way+" "+name, func(t *testing.T) {
 				t.Parallel()
-				checkCalls(t, harness.StartBy(t, way, "-c", harness.File("examples", name)), calls)
+				checkCalls(t, StartBy(t, way, "-c", File("examples", name)), calls)
 			})
 		}
 		t.Run(way+" latency.yml", func(t *testing.T) {
 			t.Parallel()
-			p := harness.StartBy(t, way, "-c", harness.File("examples", "latency.yml"))
+			p := StartBy(t, way, "-c", File("examples", "latency.yml"))
 			if a := p.Get("/fixed"); a.Status != 200 || a.Proto != proto {
 				t.Errorf("got %d %s by %s, want 200 by %s", a.Status, a.Body, a.Proto, proto)
 			}
 		})
 		t.Run(way+" petstore.yml", func(t *testing.T) {
 			t.Parallel()
-			if a := harness.StartBy(t, way, "-c", harness.File("examples", "petstore.yml"), "--no-webhooks").Get("/v1/pets"); a.Status != 200 {
+			if a := StartBy(t, way, "-c", File("examples", "petstore.yml"), "--no-webhooks").Get("/v1/pets"); a.Status != 200 {
 				t.Errorf("got %d %s", a.Status, a.Body)
 			}
 		})
@@ -38,7 +36,7 @@ func TestExamples_AnswerInEveryWay(t *testing.T) {
 		}
 		t.Run(way+" websocket.yml", func(t *testing.T) {
 			t.Parallel()
-			p := harness.StartBy(t, way, "-c", harness.File("examples", "websocket.yml"))
+			p := StartBy(t, way, "-c", File("examples", "websocket.yml"))
 			conn, _, err := websocket.Dial(t.Context(), p.URL+"/rooms/7?as=ann", &websocket.DialOptions{HTTPClient: &http.Client{Transport: &http.Transport{TLSClientConfig: p.TLS}}})
 			if err != nil {
 				t.Fatal(err)

@@ -7,15 +7,13 @@ import (
 	"testing"
 
 	"github.com/coder/websocket"
-
-	"mockserver/internal/harness"
 )
 
 func TestExamples_WebSocket(t *testing.T) {
 	t.Parallel()
-	p := harness.Start(t, "-c", harness.File("examples", "websocket.yml"))
+	p := Start(t, "-c", File("examples", "websocket.yml"))
 	p.WaitLine(0, "listening", " endpoints=2 websockets=4")
-	if code, stdout, _ := harness.Refused(t, nil, "validate", "-c", harness.File("examples", "websocket.yml")); code != 0 || !strings.Contains(stdout, "2 endpoints, 4 WebSockets") {
+	if code, stdout, _ := Refused(t, nil, "validate", "-c", File("examples", "websocket.yml")); code != 0 || !strings.Contains(stdout, "2 endpoints, 4 WebSockets") {
 		t.Errorf("validate: exit code %d: %s", code, stdout)
 	}
 	room := openSocket(p, "/rooms/7?as=ann", &websocket.DialOptions{Subprotocols: []string{"chat.v1"}})

@@ -5,15 +5,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"mockserver/internal/harness"
 )
 
 // The exit codes of curl are listed at https://everything.curl.dev/cmdline/exitcode.html. Input
 // that is not HTTP is an unsupported protocol for curl, or in some versions a weird server reply.
 func TestFaults_AsCurlSeesThem(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `
+	p := Serving(t, `
 - endpoint: {path: /reset, response: {}, fault: {type: reset}}
 - endpoint: {path: /empty, response: {}, fault: {type: empty}}
 - endpoint: {path: /malformed, response: {}, fault: {type: malformed}}
@@ -62,7 +60,7 @@ func TestFaults_AsCurlSeesThem(t *testing.T) {
 // is reported as an error of the server.
 func TestFaults_InTheLogs(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `
+	p := Serving(t, `
 - endpoint: {path: /reset, response: {}, fault: {type: reset}}
 - endpoint: {path: /truncate, response: {body: 0123456789}, fault: {type: truncate}}
 - endpoint: {path: /full, response: {body: ok}, capacity: {concurrent: 1}, latency: {failure-rate: 1}}

@@ -16,7 +16,7 @@ import (
 // then closed: immediately, and not after the idle timeout, which is minutes later.
 func TestConnection_AClientThatEndsWithItsLastRequest(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, "- endpoint: {path: /fixed, response: {body: a}}\n- endpoint: {path: '/made/:id', response: {body: '{{path-params.id}}'}}\n"+
+	p := Serving(t, "- endpoint: {path: /fixed, response: {body: a}}\n- endpoint: {path: '/made/:id', response: {body: '{{path-params.id}}'}}\n"+
 		"- endpoint: {method: POST, path: /json, response: {body: '{{json-params.a}}'}}\n- endpoint: {path: /late, response: {body: b}, latency: {min: 10ms}}\n")
 	const head = " HTTP/1.1\r\nHost: a\r\n"
 	for name, request := range map[string]string{

@@ -31,7 +31,7 @@ func loopback(t *testing.T, each func(net.Conn)) string {
 			go each(c)
 		}
 	}()
-	return harness.PortOf(t, l.Addr().String())
+	return PortOf(t, l.Addr().String())
 }
 
 func TestHealth_WhatDoesNotAnswerAsAMockServer(t *testing.T) {
@@ -40,7 +40,7 @@ func TestHealth_WhatDoesNotAnswerAsAMockServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	free := harness.PortOf(t, gone.Addr().String())
+	free := PortOf(t, gone.Addr().String())
 	gone.Close()
 	other := httptest.NewUnstartedServer(http.NotFoundHandler())
 	other.Config.DisableGeneralOptionsHandler = true // net/http would answer OPTIONS * for it
@@ -63,13 +63,13 @@ func TestHealth_WhatDoesNotAnswerAsAMockServer(t *testing.T) {
 		{"it begins an answer", speaks("HTTP/1.1 200 OK\r\nContent-"), []string{"no HTTP answer"}},
 		{"it closes", speaks(""), []string{"closed without an answer"}},
 		{"it speaks another protocol", speaks("SSH-2.0-OpenSSH_9.9\r\n"), []string{"no HTTP answer", "SSH-2.0"}},
-		{"it is another HTTP server", harness.PortOf(t, other.URL), []string{"status 404"}},
+		{"it is another HTTP server", PortOf(t, other.URL), []string{"status 404"}},
 		{"its port is unknown", "0", []string{"port 0", "--port"}},
 		{"its port is none", "http", []string{"PORT", "65535"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			code, stdout, stderr := harness.Refused(t, []string{"PORT=" + c.port}, "health")
+			code, stdout, stderr := Refused(t, []string{"PORT=" + c.port}, "health")
 			if code != 1 || stdout != "" || strings.Count(stderr, "\n") != 1 || !harness.ContainsAll(stderr, c.says) {
 				t.Errorf("got exit code %d, %q and %q, want 1, nothing and one line with %q", code, stdout, stderr, c.says)
 			}
@@ -79,7 +79,7 @@ func TestHealth_WhatDoesNotAnswerAsAMockServer(t *testing.T) {
 
 func TestHealth_AServerThatAnswers(t *testing.T) {
 	t.Parallel()
-	file := harness.WriteFile(t, t.TempDir(), "mock.yml", harness.One("fine"))
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", One("fine"))
 	for _, c := range []struct {
 		name, host string
 		asked      string // HOST of the request; "" if not set
@@ -101,15 +101,15 @@ func TestHealth_AServerThatAnswers(t *testing.T) {
 				}
 				l.Close()
 			}
-			p := harness.Launch(t, []string{"HOST=" + c.host}, "-c", file).Listening()
-			port := harness.PortOf(t, p.URL)
+			p := Launch(t, []string{"HOST=" + c.host}, "-c", file).Listening()
+			port := PortOf(t, p.URL)
 			for _, env := range [][]string{{"HOST=" + c.asked, "PORT=" + port}, {"HOST=" + c.asked, "PORT=" + port, "CONFIG=/no/such/file.yml"}} {
-				code, stdout, stderr := harness.Refused(t, env, "health")
+				code, stdout, stderr := Refused(t, env, "health")
 				if code != 0 || stderr != "" || !harness.ContainsAll(stdout, []string{"healthy: " + c.reached + ":" + port}) {
 					t.Errorf("%v: got exit code %d, %q and %q, want 0, that it is healthy, and nothing", env, code, stdout, stderr)
 				}
 			}
-			if code, _, stderr := harness.Refused(t, []string{"PORT=1", "HOST=" + c.asked}, "health", "--port", port); code != 0 {
+			if code, _, stderr := Refused(t, []string{"PORT=1", "HOST=" + c.asked}, "health", "--port", port); code != 0 {
 				t.Errorf("asked with --port: got exit code %d and %q", code, stderr)
 			}
 		})
@@ -118,12 +118,12 @@ func TestHealth_AServerThatAnswers(t *testing.T) {
 
 func TestHealth_InJSON(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, harness.One("fine"))
+	p := Serving(t, One("fine"))
 	for port, want := range map[string]struct {
 		code       int
 		level, msg string
-	}{harness.PortOf(t, p.URL): {0, "INFO", "healthy"}, "0": {1, "ERROR", "not healthy"}} {
-		code, stdout, stderr := harness.Refused(t, []string{"PORT=" + port}, "health", "-f", "json")
+	}{PortOf(t, p.URL): {0, "INFO", "healthy"}, "0": {1, "ERROR", "not healthy"}} {
+		code, stdout, stderr := Refused(t, []string{"PORT=" + port}, "health", "-f", "json")
 		var line struct{ Level, Msg string }
 		if err := json.Unmarshal([]byte(stdout+stderr), &line); err != nil || code != want.code || line.Level != want.level || line.Msg != want.msg {
 			t.Errorf("port %s: got exit code %d and %q %q (%v), want %+v", port, code, stdout, stderr, err, want)
@@ -134,7 +134,7 @@ func TestHealth_InJSON(t *testing.T) {
 // OPTIONS * is a request to the server, not to an endpoint (RFC 9110, section 9.3.7).
 func TestHealth_ThePingTouchesNoEndpoint(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `
+	p := Serving(t, `
 - endpoint: {method: OPTIONS, path: "/*rest", response: {status: 418, body: 'options {{counter("asked")}}'}}
 - endpoint: {path: "/*rest", response: {status: 418, body: 'get {{counter("asked")}}'}}
 `, "--unmatched-status", "599")

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"mockserver/internal/harness"
 	"mockserver/internal/harness/volume"
 )
 
@@ -23,7 +22,7 @@ func refusalOf(t *testing.T, file string, more ...string) []string {
 		commands = commands[:1]
 	}
 	for _, command := range commands {
-		code, stdout, stderr := harness.Refused(t, nil, append([]string{command, "-c", file}, more...)...)
+		code, stdout, stderr := Refused(t, nil, append([]string{command, "-c", file}, more...)...)
 		if code != 2 || stdout != "" {
 			t.Errorf("%s: got exit code %d and on standard output %q, want 2 and nothing; standard error:\n%s", command, code, stdout, stderr)
 		}
@@ -64,7 +63,7 @@ func rename(t *testing.T, from, to string) {
 // wire sends bytes unchanged over a separate connection and returns everything received until the
 // server closes the connection. A failed write does not fail the test: a server may respond and
 // close the connection before it has read everything.
-func wire(p *harness.Process, request string) string {
+func wire(p *Process, request string) string {
 	p.T.Helper()
 	c := p.Dial()
 	go func() { _, _ = io.WriteString(c, request) }()

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"mockserver/internal/harness"
 )
 
 // passedOn holds the statuses of the cases that are answered differently through a proxy.
@@ -20,11 +18,11 @@ var passedOn = map[string][]int{
 // Hostile clients get the same answers through a proxy as without one.
 func TestHostile_ThroughAProxy(t *testing.T) {
 	t.Parallel()
-	upstream := harness.Serving(t, attacked)
+	upstream := Serving(t, attacked)
 	front := fmt.Sprintf("- upstream: {name: real, url: %q, host: pass}\n- endpoint: {method: any, path: \"/*rest\", response: {proxy: real}}\n", upstream.URL)
 	for _, group := range hostileGroups() {
 		t.Run(group.name, func(t *testing.T) {
-			p := harness.Serving(t, front, append([]string{"--no-cors"}, group.flags...)...)
+			p := Serving(t, front, append([]string{"--no-cors"}, group.flags...)...)
 			for _, c := range group.cases {
 				if c.half && slices.Contains(c.want, 200) {
 					// A client that sends no more counts as gone once the upstream takes 50 ms, which it may,

@@ -526,7 +526,7 @@ func answersOf(t *testing.T, raw string) []said {
 
 // suffer sends a case and returns everything that comes back until the server closes the
 // connection.
-func suffer(p *harness.Process, t *testing.T, c hostile) string {
+func suffer(p *Process, t *testing.T, c hostile) string {
 	t.Helper()
 	conn := p.Dial()
 	defer conn.Close()
@@ -607,11 +607,11 @@ func hostileGroups() []hostileGroup {
 func TestHostile_EachHasItsAnswer(t *testing.T) {
 	t.Parallel()
 	for _, group := range hostileGroups() {
-		for _, way := range harness.TestedWays() {
+		for _, way := range TestedWays() {
 			t.Run(group.name+" by "+way, func(t *testing.T) {
 				t.Parallel()
 				file := harness.WriteFile(t, t.TempDir(), "mock.yml", attacked)
-				p := harness.StartBy(t, way, append([]string{"-c", file}, group.flags...)...)
+				p := StartBy(t, way, append([]string{"-c", file}, group.flags...)...)
 				for _, c := range group.cases {
 					t.Run(c.name, func(t *testing.T) {
 						c.check(t, suffer(p, t, c))
@@ -627,7 +627,7 @@ func TestHostile_EachHasItsAnswer(t *testing.T) {
 // Answers come in the order of the requests, however long each takes.
 func TestHostile_PipelinedAnswersComeInOrder(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, attacked+"- endpoint: {path: /files2/*rest, response: {external-body: {provider: json, path: '{{path-params.rest}}'}}}\n")
+	p := Serving(t, attacked+"- endpoint: {path: /files2/*rest, response: {external-body: {provider: json, path: '{{path-params.rest}}'}}}\n")
 	var requests strings.Builder
 	const n = 1000
 	for i := range n {
@@ -673,7 +673,7 @@ func crowd(t *testing.T) int {
 }
 
 // quiet fails the test if the server logged anything about itself on standard error.
-func quiet(p *harness.Process) {
+func quiet(p *Process) {
 	p.T.Helper()
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -683,8 +683,8 @@ func quiet(p *harness.Process) {
 }
 
 func TestHostile_ACrowdThatSaysNothingHarmsNobody(t *testing.T) {
-	harness.NeedsProcess(t) // its memory is measured
-	p := harness.Serving(t, attacked)
+	NeedsProcess(t) // its memory is measured
+	p := Serving(t, attacked)
 	n := crowd(t)
 	for _, c := range []struct{ name, text string }{
 		{"silent", ""},
@@ -710,9 +710,9 @@ func TestHostile_ACrowdThatSaysNothingHarmsNobody(t *testing.T) {
 // one answer in memory. No other client is delayed.
 func TestHostile_AClientThatNeverReadsHarmsNobody(t *testing.T) {
 	t.Parallel()
-	harness.NeedsProcess(t) // its memory is measured
+	NeedsProcess(t) // its memory is measured
 	const size, clients = 1 << 20, 50
-	p := harness.Serving(t, attacked+"- endpoint: {path: /big, response: {body: '{{path}}"+strings.Repeat("x", size)+"'}}\n")
+	p := Serving(t, attacked+"- endpoint: {path: /big, response: {body: '{{path}}"+strings.Repeat("x", size)+"'}}\n")
 	requests := strings.Repeat(getA("/big"), 5000)
 	var sending sync.WaitGroup
 	for range clients {
@@ -735,7 +735,7 @@ func TestHostile_AClientThatNeverReadsHarmsNobody(t *testing.T) {
 
 func TestHostile_AResetAnywhereHarmsNobody(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, attacked)
+	p := Serving(t, attacked)
 	for _, text := range []string{
 		"", "GET /a HT", plainGET, plainGET + "GET", postA("01", "Content-Length: 5"), chunked, chunked + "5\r\n01", chunked + "0\r\nX-T",
 		postA("", "Content-Length: 5", "Expect: 100-continue"), "\n", "GET /a HTTP/1.1\r\nX :", strings.Repeat(plainGET, 1000),
@@ -757,7 +757,7 @@ func TestHostile_AResetAnywhereHarmsNobody(t *testing.T) {
 
 // holdOpen opens n connections, and sends a text and nothing more over each. release resets the
 // connections, so that their ports are free again immediately.
-func holdOpen(p *harness.Process, n int, text string) (release func()) {
+func holdOpen(p *Process, n int, text string) (release func()) {
 	p.T.Helper()
 	var held []net.Conn
 	release = func() {

@@ -10,8 +10,6 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
-
-	"mockserver/internal/harness"
 )
 
 // Responses over HTTP/2 that are not complete at the end of the grace period are counted once each:
@@ -25,7 +23,7 @@ func TestHTTP2_ResponsesThatStoppingCutsOff(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer upstream.Close()
-	p := harness.Serving(t, `
+	p := Serving(t, `
 - upstream: {name: real, url: "`+upstream.URL+`"}
 - endpoint: {path: /late, latency: {min: 1h, max: 1h}, response: {body: late}}
 - endpoint: {path: /large, response: {body: "`+string(bytes.Repeat([]byte("x"), 100_000))+`"}}

@@ -23,7 +23,7 @@ import (
 // and the connection stays open.
 func TestLatency_NoAnswerComesBeforeItsTime(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `
+	p := Serving(t, `
 - endpoint: {path: /fixed, latency: {min: 60ms}, response: {body: fixed}}
 - endpoint: {path: /uniform, latency: {min-ms: 40, max-ms: 50}, response: {body: "{{path}}"}}
 - endpoint: {path: /curve, latency: {min: 30ms, p50: 40ms, max: 60ms}, response: {body: curve}}
@@ -58,9 +58,9 @@ func TestLatency_NoAnswerComesBeforeItsTime(t *testing.T) {
 
 func TestLatency_FailuresAndTimeOuts(t *testing.T) {
 	t.Parallel()
-	target := harness.NewHookTarget(t, nil)
+	target := NewHookTarget(t, nil)
 	hook := fmt.Sprintf("webhook: {url: '%s/sent', method: POST, sleep-time: 0}", target.URL)
-	p := harness.Serving(t, `
+	p := Serving(t, `
 - endpoint: {path: /fails, latency: {min: 20ms, failure-rate: 1}, response: {status: 201, headers: {X-A: b}, body: fine}, `+hook+`}
 - endpoint: {path: /late, latency: {timeout-rate: 100%, timeout: 40ms}, response: {body: fine}, `+hook+`}
 - endpoint: {path: /fine, latency: {max: 1ms, failure-rate: 0}, response: {body: fine}, `+hook+`}
@@ -100,7 +100,7 @@ type waiting struct {
 	answer chan int // the status; 0 if there was no answer
 }
 
-func wait(t *testing.T, p *harness.Process, path string) *waiting {
+func wait(t *testing.T, p *Process, path string) *waiting {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 	if err == nil {
@@ -129,8 +129,8 @@ func wait(t *testing.T, p *harness.Process, path string) *waiting {
 // has left.
 func TestLatency_AClientThatLeavesLeavesNothing(t *testing.T) {
 	t.Parallel()
-	target := harness.NewHookTarget(t, nil)
-	p := harness.Serving(t, `
+	target := NewHookTarget(t, nil)
+	p := Serving(t, `
 - endpoint:
     path: /slow
     latency: {min: 1h}
@@ -172,7 +172,7 @@ func TestLatency_TheEndOfTheServer(t *testing.T) {
 		latency, grace string
 		status, code   int
 	}{{"500ms", "20s", 200, 0}, {"1h", "100ms", 0, 1}} {
-		p := harness.Serving(t, fmt.Sprintf(`
+		p := Serving(t, fmt.Sprintf(`
 - endpoint: {path: /slow, latency: {min: %s}, capacity: {concurrent: 1}, response: {body: slow}}
 `, c.latency), "--grace", c.grace)
 		a, b := wait(t, p, "/slow"), wait(t, p, "/slow")
@@ -199,7 +199,7 @@ func TestLatency_AReloadMeanwhile(t *testing.T) {
 	t.Parallel()
 	const slow = "- endpoint: {path: /slow, latency: {min: %s}, capacity: {concurrent: 1}, response: {status: %d}}\n"
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", fmt.Sprintf(slow, "3s", 201))
-	p := harness.Start(t, "-c", file)
+	p := Start(t, "-c", file)
 	a, b := wait(t, p, "/slow"), wait(t, p, "/slow")
 	waits := a
 	select {
@@ -221,7 +221,7 @@ func TestLatency_AReloadMeanwhile(t *testing.T) {
 // not wait for a slow one after it.
 func TestLatency_Pipelined(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `
+	p := Serving(t, `
 - endpoint: {path: "/slow/:id", latency: {min: 100ms}, response: {body: "{{path-params.id}}"}}
 - endpoint: {path: /never, latency: {min: 1h}, response: {body: never}}
 - endpoint: {path: /fast, response: {body: fast}}
@@ -263,8 +263,8 @@ func TestLatency_Pipelined(t *testing.T) {
 
 func TestOutcomes_HaveWebhooksOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	target := harness.NewHookTarget(t, nil)
-	p := harness.Serving(t, strings.ReplaceAll(`
+	target := NewHookTarget(t, nil)
+	p := Serving(t, strings.ReplaceAll(`
 - endpoint:
     method: POST
     path: /orders
@@ -298,7 +298,7 @@ func TestSeed_TwoRunsAreAlike(t *testing.T) {
 `
 	run := func(args, env []string) map[string][]string {
 		file := harness.WriteFile(t, t.TempDir(), "mock.yml", configuration)
-		p := harness.Launch(t, env, append([]string{"-c", file}, args...)...).Listening()
+		p := Launch(t, env, append([]string{"-c", file}, args...)...).Listening()
 		answers := map[string][]string{}
 		var mu sync.Mutex // guards answers
 		var clients sync.WaitGroup
@@ -346,15 +346,15 @@ func TestNoLatencyAndNoFaults(t *testing.T) {
 - endpoint: {path: /broken, fault: {type: reset}, response: {body: whole}}
 - endpoint: {path: /maybe, fault: {type: empty, rate: 0.5}, response: {body: '{{random-int(1, 1000)}}'}}
 `
-	of := func(p *harness.Process) (answers []string) {
+	of := func(p *Process) (answers []string) {
 		for range 60 {
 			a := p.Get("/drawn")
 			answers = append(answers, fmt.Sprint(a.Status, " ", a.Body))
 		}
 		return answers
 	}
-	without := harness.Serving(t, configuration, "--seed", "7", "--no-latency", "--no-faults")
-	want := of(harness.Serving(t, configuration, "--seed", "7"))
+	without := Serving(t, configuration, "--seed", "7", "--no-latency", "--no-faults")
+	want := of(Serving(t, configuration, "--seed", "7"))
 	if got := of(without); !slices.Equal(got, want) {
 		t.Errorf("without: %q\nwith:    %q", got, want)
 	}
@@ -372,7 +372,7 @@ func TestNoLatencyAndNoFaults(t *testing.T) {
 			t.Errorf("got %d %s", a.Status, a.Body)
 		}
 	}
-	if a, err := harness.Serving(t, configuration, "--no-latency").Try("GET", "/broken", ""); err == nil {
+	if a, err := Serving(t, configuration, "--no-latency").Try("GET", "/broken", ""); err == nil {
 		t.Errorf("with only --no-latency, faults remain: got %d %s", a.Status, a.Body)
 	}
 }
@@ -380,11 +380,11 @@ func TestNoLatencyAndNoFaults(t *testing.T) {
 func TestSeed_IsANumber(t *testing.T) {
 	t.Parallel()
 	for _, seed := range []string{"", "x", "-1", "1.5", "18446744073709551616"} {
-		if code, _, stderr := harness.Refused(t, nil, "--seed="+seed); code != 2 || !strings.Contains(stderr, "--seed") || !strings.Contains(stderr, "18446744073709551615") {
+		if code, _, stderr := Refused(t, nil, "--seed="+seed); code != 2 || !strings.Contains(stderr, "--seed") || !strings.Contains(stderr, "18446744073709551615") {
 			t.Errorf("%q: got exit code %d and %q", seed, code, stderr)
 		}
 	}
-	p := harness.Serving(t, harness.One("fine"), "--seed", "18446744073709551615")
+	p := Serving(t, One("fine"), "--seed", "18446744073709551615")
 	p.Get("/a").Want(t, 200, "fine")
 }
 
@@ -392,11 +392,11 @@ func TestSeed_IsANumber(t *testing.T) {
 // repeatable.
 func TestExamples_Latency(t *testing.T) {
 	t.Parallel()
-	file := harness.File("examples", "latency.yml")
-	if code, stdout, stderr := harness.Refused(t, nil, "validate", "-c", file); code != 0 || stderr != "" || strings.Contains(stdout, "warning") {
+	file := File("examples", "latency.yml")
+	if code, stdout, stderr := Refused(t, nil, "validate", "-c", file); code != 0 || stderr != "" || strings.Contains(stdout, "warning") {
 		t.Errorf("got exit code %d, %q and %q", code, stdout, stderr)
 	}
-	p := harness.Start(t, "-c", file, "--seed", "42")
+	p := Start(t, "-c", file, "--seed", "42")
 	for path, least := range map[string]time.Duration{"/fixed": 100 * time.Millisecond, "/uniform": 20 * time.Millisecond, "/curve": 5 * time.Millisecond, "/lognormal": 0} {
 		begun := time.Now()
 		if a := p.Get(path); a.Status != 200 || time.Since(begun) < least {

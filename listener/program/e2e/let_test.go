@@ -11,8 +11,8 @@ import (
 // The client and the webhooks that are sent later get the same values.
 func TestLet_IsSharedWithWebhooks(t *testing.T) {
 	t.Parallel()
-	target := harness.NewHookTarget(t, nil)
-	p := harness.Serving(t, strings.ReplaceAll(`
+	target := NewHookTarget(t, nil)
+	p := Serving(t, strings.ReplaceAll(`
 - endpoint:
     method: POST
     path: /orders
@@ -43,7 +43,7 @@ func TestLet_IsSharedWithWebhooks(t *testing.T) {
 // use them.
 func TestLet_OfAnOperation(t *testing.T) {
 	t.Parallel()
-	target := harness.NewHookTarget(t, nil)
+	target := NewHookTarget(t, nil)
 	dir := t.TempDir()
 	document := harness.WriteFile(t, dir, "api.yml", `openapi: 3.0.3
 info: {title: A, version: '1'}
@@ -55,7 +55,7 @@ paths:
 a: {let: {id: "{{method|lower}}"}, webhook: {url: "TARGET/{{id}}", sleep-time: 0}}
 b: {let: {id: "{{method|lower}}"}, status: 201, body: "{{id}}"}
 `, "TARGET", target.URL))
-	p := harness.Start(t, "-c", document, "-m", mocks)
+	p := Start(t, "-c", document, "-m", mocks)
 	for _, prefer := range []string{"", "code=202"} {
 		p.Get("/a", "Prefer: "+prefer)
 		if r := target.Next(t); r.URI != "/get" {

@@ -16,7 +16,7 @@ const limitedToThree = `
 
 func TestRateLimit_SaysWhereTheClientStands(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, limitedToThree)
+	p := Serving(t, limitedToThree)
 	for i, want := range []struct {
 		status    int
 		remaining string
@@ -59,7 +59,7 @@ func TestRateLimit_ForwardedAddresses(t *testing.T) {
 		if c.flag != "" {
 			args = append(args, c.flag)
 		}
-		p := harness.Launch(t, []string{c.variable}, args...).Listening()
+		p := Launch(t, []string{c.variable}, args...).Listening()
 		served := 0
 		for i := range 10 {
 			if p.Get("/x", "X-Forwarded-For: 203.0.113."+strconv.Itoa(i)+", 10.0.0.1").Status == 200 {
@@ -86,7 +86,7 @@ func TestRateLimit_SurvivesAReload(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := harness.WriteFile(t, dir, "mock.yml", limitedToThree)
-	p := harness.Start(t, "-c", file)
+	p := Start(t, "-c", file)
 	for range 3 {
 		p.Get("/x").Want(t, 200, "ok")
 	}
@@ -111,7 +111,7 @@ func TestRateLimit_SurvivesAReload(t *testing.T) {
 func TestRateLimit_RetryAfterHolds(t *testing.T) {
 	t.Parallel()
 	for _, algorithm := range []string{"sliding-window", "fixed-window", "token-bucket"} {
-		p := harness.Serving(t, `- endpoint: {path: /x, response: {body: ok}, rate-limit: {window-ms: 300, max-requests: 2, algorithm: `+algorithm+`}}`)
+		p := Serving(t, `- endpoint: {path: /x, response: {body: ok}, rate-limit: {window-ms: 300, max-requests: 2, algorithm: `+algorithm+`}}`)
 		const get = "GET /x HTTP/1.1\r\nHost: a\r\n"
 		burst := wire(p, strings.Repeat(get+"\r\n", 9)+get+"Connection: close\r\n\r\n")
 		if !strings.Contains(burst, "HTTP/1.1 429 ") || !strings.Contains(burst, "Retry-After: 1\r\n") || !strings.Contains(burst, "HTTP/1.1 200 ") {
@@ -132,7 +132,7 @@ func TestRateLimit_RetryAfterHolds(t *testing.T) {
 // Each limit of the example behaves as the example's comments say.
 func TestLimits_OfTheExample(t *testing.T) {
 	t.Parallel()
-	p := harness.Start(t, "-c", harness.File("examples", "limits.yml"))
+	p := Start(t, "-c", File("examples", "limits.yml"))
 	for _, c := range []struct {
 		path, header string
 		served       int

@@ -22,9 +22,9 @@ import (
 
 func TestListener_OutlastsThatNoDescriptorIsFree(t *testing.T) {
 	t.Parallel()
-	file := harness.WriteFile(t, t.TempDir(), "mock.yml", harness.One("fine"))
-	cmd := exec.Command("sh", "-c", `ulimit -n 24 && exec "$0" "$@"`, harness.Program(t), "-c", file)
-	p := harness.LaunchCommand(t, cmd, t.TempDir(), nil).Listening()
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", One("fine"))
+	cmd := exec.Command("sh", "-c", `ulimit -n 24 && exec "$0" "$@"`, Program(t), "-c", file)
+	p := LaunchCommand(t, cmd, t.TempDir(), nil).Listening()
 	var held []net.Conn
 	for range 40 { // the system accepts connections even when the program cannot
 		held = append(held, p.Dial())
@@ -41,7 +41,7 @@ func TestListener_OutlastsThatNoDescriptorIsFree(t *testing.T) {
 
 // rush sends everything before it reads the answer, whether or not the server reads it, as simple
 // clients do.
-func rush(p *harness.Process, head string, size int) string {
+func rush(p *Process, head string, size int) string {
 	p.T.Helper()
 	c := p.Dial()
 	if _, err := io.WriteString(c, head); err != nil {
@@ -63,7 +63,7 @@ func rush(p *harness.Process, head string, size int) string {
 
 func TestListener_ARefusalReachesAClientThatStillSends(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, harness.One("fine"))
+	p := Serving(t, One("fine"))
 	for _, c := range []struct {
 		name, head  string
 		size        int
@@ -87,7 +87,7 @@ func TestListener_ARefusalReachesAClientThatStillSends(t *testing.T) {
 
 func TestListener_ABodyThatIsTooLargeIsNotAskedFor(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, "- endpoint: {method: POST, path: /a, response: {body: '{{body|length}}'}}", "--max-body", "10")
+	p := Serving(t, "- endpoint: {method: POST, path: /a, response: {body: '{{body|length}}'}}", "--max-body", "10")
 	const asks = "POST /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nExpect: 100-continue\r\nOrigin: https://a.test\r\nContent-Length: "
 	refused := closing(t, wire(p, asks+"11\r\n\r\n"))
 	wantFailure(refused, t, 413, "Request body too large", "payload_too_large")
@@ -104,7 +104,7 @@ func TestListener_ABodyThatIsTooLargeIsNotAskedFor(t *testing.T) {
 
 func TestListener_PathsOfManySegments(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, "- endpoint: {path: '/p/*rest', response: {body: '{{path|length}}'}}")
+	p := Serving(t, "- endpoint: {path: '/p/*rest', response: {body: '{{path|length}}'}}")
 	for _, path := range []string{"/p" + strings.Repeat("/", 60000), "/p" + strings.Repeat("/..", 20000) + "/x", "/p/" + strings.Repeat("x/", 30000) + "x"} {
 		got := wire(p, "GET "+path+" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 		closing(t, got).Want(t, 200, strconv.Itoa(len(path)))
@@ -114,10 +114,10 @@ func TestListener_PathsOfManySegments(t *testing.T) {
 func TestListener_ConnectionsDoNotKeepTheirLargestBodies(t *testing.T) {
 	volume.Only(t)
 	t.Parallel()
-	harness.NeedsProcess(t) // its memory is measured
+	NeedsProcess(t) // its memory is measured
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", "- endpoint: {method: POST, path: /a, response: {body: fine}}\n"+
 		"- endpoint: {method: POST, path: /echo, response: {body: '{{body}}'}}\n")
-	p := harness.Launch(t, []string{"GOGC=20"}, "-c", file).Listening() // keeps garbage from hiding what the test measures
+	p := Launch(t, []string{"GOGC=20"}, "-c", file).Listening() // keeps garbage from hiding what the test measures
 	const many, size = 40, 8 << 20
 	for _, path := range []string{"/a", "/echo"} {
 		var kept []net.Conn
@@ -146,7 +146,7 @@ func TestListener_ConnectionsDoNotKeepTheirLargestBodies(t *testing.T) {
 
 func TestListener_HEADOfAConditionalGETIsAnsweredAsTheGET(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, "- endpoint: {path: /cond, if: query-params.a = 1, response: {body: yes}}\n"+
+	p := Serving(t, "- endpoint: {path: /cond, if: query-params.a = 1, response: {body: yes}}\n"+
 		"- endpoint: {method: POST, path: /post, response: {body: yes}}\n")
 	for path, want := range map[string]int{"/cond?a=1": 200, "/cond?a=2": 404, "/cond": 404, "/nowhere": 404, "/post": 405} {
 		for _, method := range []string{"GET", "HEAD"} {
@@ -160,7 +160,7 @@ func TestListener_HEADOfAConditionalGETIsAnsweredAsTheGET(t *testing.T) {
 
 func TestListener_RefusedRequestsAreInTheAccessLog(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, harness.One("fine"), "--access-log", "--max-body", "10")
+	p := Serving(t, One("fine"), "--access-log", "--max-body", "10")
 	p.Do("POST", "/a?large", strings.Repeat("x", 11))
 	wire(p, "POST /a?asked HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 11\r\n\r\n")
 	wire(p, "nonsense\r\n\r\n")
@@ -178,9 +178,9 @@ func TestListener_RefusedRequestsAreInTheAccessLog(t *testing.T) {
 
 func TestListener_AnIPv4AddressIsListenedOnAsAsked(t *testing.T) {
 	t.Parallel()
-	file := harness.WriteFile(t, t.TempDir(), "mock.yml", harness.One("fine"))
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", One("fine"))
 	for _, host := range []string{"", "0.0.0.0"} {
-		p := harness.Launch(t, []string{"HOST=" + host}, "-c", file).Listening()
+		p := Launch(t, []string{"HOST=" + host}, "-c", file).Listening()
 		p.Get("/a").Want(t, 200, "fine")
 		if line := p.WaitLine(0, "listening"); !strings.Contains(line, "address=0.0.0.0:") {
 			t.Errorf("with HOST=%s: got %q, want 0.0.0.0", host, line)
@@ -198,11 +198,11 @@ func TestListener_ARefusedConfigurationIsTriedAgainWhenItsExternalFileIsMended(t
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			file := harness.WriteFile(t, dir, "mock.yml", harness.One("old"))
+			file := harness.WriteFile(t, dir, "mock.yml", One("old"))
 			if c.before != "" {
 				harness.WriteFile(t, dir, "a.json", c.before)
 			}
-			p := harness.Start(t, "-c", file)
+			p := Start(t, "-c", file)
 			n := len(p.Output())
 			harness.WriteFile(t, dir, "mock.yml", externalA)
 			p.WaitLine(n, "last good configuration")
@@ -218,10 +218,10 @@ func TestListener_ARefusedConfigurationIsTriedAgainWhenItsExternalFileIsMended(t
 func TestListener_AnEditAndSIGHUPReloadOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	file := harness.WriteFile(t, dir, "mock.yml", harness.One("old"))
-	p := harness.Start(t, "-c", file)
+	file := harness.WriteFile(t, dir, "mock.yml", One("old"))
+	p := Start(t, "-c", file)
 	n := len(p.Output())
-	harness.WriteFile(t, dir, "mock.yml", harness.One("new"))
+	harness.WriteFile(t, dir, "mock.yml", One("new"))
 	p.Signal(syscall.SIGHUP)
 	p.WaitLine(n, "configuration reloaded", "SIGHUP")
 	p.Get("/a").Want(t, 200, "new")
@@ -247,8 +247,8 @@ func TestListener_ASignalDoesNotWaitForAReload(t *testing.T) {
 		fmt.Fprintf(&large, "- endpoint: {path: '/p%d/:id', response: {body: '{\"id\": \"{{path-params.id}}\"}'}}\n", i)
 	}
 	dir := t.TempDir()
-	file := harness.WriteFile(t, dir, "mock.yml", harness.One("small"))
-	p := harness.Launch(t, nil, "-c", file).Listening()
+	file := harness.WriteFile(t, dir, "mock.yml", One("small"))
+	p := Launch(t, nil, "-c", file).Listening()
 	if err := os.WriteFile(filepath.Join(dir, "new.yml"), []byte(large.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +268,7 @@ func TestListener_ASignalDoesNotWaitForAReload(t *testing.T) {
 const watchEvery = 500 * time.Millisecond
 
 // closing parses a response, which must be everything that the server sent.
-func closing(t *testing.T, raw string) harness.Answer {
+func closing(t *testing.T, raw string) Answer {
 	t.Helper()
 	r := bufio.NewReader(strings.NewReader(raw))
 	resp, err := http.ReadResponse(r, nil)
@@ -282,14 +282,14 @@ func closing(t *testing.T, raw string) harness.Answer {
 	if rest, _ := io.ReadAll(r); len(rest) > 0 {
 		t.Errorf("unexpected bytes after the response: %.300q", rest)
 	}
-	return harness.Answer{Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header, Body: string(body), Length: resp.ContentLength}
+	return Answer{Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header, Body: string(body), Length: resp.ContentLength}
 }
 
 // holdsAtMost fails the test if the program uses more than most bytes of memory. It never fails
 // with the race detector, which needs several times as much memory.
-func holdsAtMost(p *harness.Process, most int) {
+func holdsAtMost(p *Process, most int) {
 	p.T.Helper()
-	if got := p.Usage().RSS << 10; got > most && !harness.Race {
+	if got := p.Usage().RSS << 10; got > most && !Race {
 		p.T.Errorf("the server holds %d MiB, want at most %d", got>>20, most>>20)
 	}
 }

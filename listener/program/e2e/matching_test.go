@@ -24,7 +24,7 @@ type exchange struct {
 
 // answers sends the requests to the server and compares the answers. For an expected status other
 // than 200, only the status is compared.
-func answers(p *harness.Process, t *testing.T, exchanges []exchange) {
+func answers(p *Process, t *testing.T, exchanges []exchange) {
 	t.Helper()
 	for _, x := range exchanges {
 		t.Run(x.name, func(t *testing.T) {
@@ -51,14 +51,14 @@ func answers(p *harness.Process, t *testing.T, exchanges []exchange) {
 }
 
 // bothOrders runs a test with the endpoints declared in the given order, and in reverse order.
-func bothOrders(t *testing.T, endpoints []string, test func(t *testing.T, p *harness.Process)) {
+func bothOrders(t *testing.T, endpoints []string, test func(t *testing.T, p *Process)) {
 	t.Helper()
 	reversed := slices.Clone(endpoints)
 	slices.Reverse(reversed)
 	for name, list := range map[string][]string{"as listed": endpoints, "reversed": reversed} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, harness.Serving(t, "- endpoint: "+strings.Join(list, "\n- endpoint: ")+"\n"))
+			test(t, Serving(t, "- endpoint: "+strings.Join(list, "\n- endpoint: ")+"\n"))
 		})
 	}
 }
@@ -70,7 +70,7 @@ func TestMatching_EachOfTheSevenMethodsIsAnEndpointOfItsOwn(t *testing.T) {
 	for i, method := range methods {
 		fmt.Fprintf(&config, "- endpoint: {method: %s, path: /a, response: {status: %d, headers: {X-Method: %s}, body: %s}}\n", method, 210+i, method, method)
 	}
-	p := harness.Serving(t, config.String())
+	p := Serving(t, config.String())
 	for i, method := range methods {
 		a := p.Do(method, "/a", "")
 		body := method
@@ -104,7 +104,7 @@ func TestMatching_AParameterTakesOnlyValuesOfItsType(t *testing.T) {
 		fmt.Fprintf(&config, "- endpoint: {path: '/%s/:v|%s', response: {body: 'value {{path-params.v}}'}}\n", typ.name, typ.name)
 	}
 	config.WriteString("- endpoint: {path: /default/:v, response: {body: 'value {{path-params.v}}'}}\n")
-	p := harness.Serving(t, config.String())
+	p := Serving(t, config.String())
 	var exchanges []exchange
 	for _, typ := range types {
 		for _, v := range typ.good {
@@ -119,7 +119,7 @@ func TestMatching_AParameterTakesOnlyValuesOfItsType(t *testing.T) {
 
 func TestMatching_ACatchAllTakesTheRestOfThePath(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `- endpoint: {path: /files/*rest, response: {body: 'rest {{path-params.rest}}'}}
+	p := Serving(t, `- endpoint: {path: /files/*rest, response: {body: 'rest {{path-params.rest}}'}}
 - endpoint: {path: "/of/:user/*the-rest", response: {body: '{{path-params.user}} has {{path-params.the-rest}}'}}
 - endpoint: {path: /middle/*here/end, response: {body: literal}}
 `)
@@ -135,13 +135,13 @@ func TestMatching_ACatchAllTakesTheRestOfThePath(t *testing.T) {
 
 func TestMatching_ParameterNamesMayHoldDashesAndUnderscores(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `- endpoint: {path: "/a/:user-id/:post_id|int", response: {body: '{{path-params.user-id}} {{path-params.post_id}}'}}`+"\n")
+	p := Serving(t, `- endpoint: {path: "/a/:user-id/:post_id|int", response: {body: '{{path-params.user-id}} {{path-params.post_id}}'}}`+"\n")
 	p.Get("/a/ann/7").Want(t, 200, "ann 7")
 }
 
 func TestMatching_EveryOtherCharacterIsLiteral(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `- endpoint: {path: "/braces/{x}", response: {body: braces}}
+	p := Serving(t, `- endpoint: {path: "/braces/{x}", response: {body: braces}}
 - endpoint: {path: "/v1/op:run", response: {body: colon}}
 - endpoint: {path: "/v1/a.b", response: {body: dot}}
 - endpoint: {path: "/v1/a+b", response: {body: plus}}
@@ -170,7 +170,7 @@ func TestMatching_EveryOtherCharacterIsLiteral(t *testing.T) {
 
 func TestMatching_TheQueryIsNoPartOfThePath(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `- endpoint: {path: "/a?page=1", response: {body: fine}}`+"\n")
+	p := Serving(t, `- endpoint: {path: "/a?page=1", response: {body: fine}}`+"\n")
 	p.WaitLine(0, "mock.yml:1:", "?page=1")
 	answers(p, t, []exchange{
 		{name: "without a query", path: "/a", want: "fine"},
@@ -189,7 +189,7 @@ func TestMatching_TheMoreSpecificPathWinsInAnyOrder(t *testing.T) {
 		`{path: "/u/7", response: {body: seven}}`,
 		`{path: "/tasks/:id", response: {body: task}}`,
 		`{path: /tasks/search, response: {body: search}}`,
-	}, func(t *testing.T, p *harness.Process) {
+	}, func(t *testing.T, p *Process) {
 		answers(p, t, []exchange{
 			{name: "a literal", path: "/u/me", want: "literal"},
 			{name: "a literal beats a typed parameter", path: "/u/7", want: "seven"},
@@ -213,7 +213,7 @@ func TestMatching_AWrongTurnIsTakenBack(t *testing.T) {
 		`{path: /d/e/f/g, response: {body: deep}}`,
 		`{path: "/d/:x/f/:y|int", response: {body: "{{path-params.x}} {{path-params.y}}"}}`,
 		`{path: "/:x/e/f/h", response: {body: "top {{path-params.x}}"}}`,
-	}, func(t *testing.T, p *harness.Process) {
+	}, func(t *testing.T, p *Process) {
 		answers(p, t, []exchange{
 			{name: "from a literal that continues to a parameter that ends", path: "/users/me", want: "user me"},
 			{name: "from a typed parameter to a string", path: "/a/1/c", want: "text 1"},
@@ -229,7 +229,7 @@ func TestMatching_AWrongTurnIsTakenBack(t *testing.T) {
 
 func TestMatching_OfOneShapeTheFirstDeclaredWhoseTypesAndConditionHoldAnswers(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `- endpoint: {path: "/a/:x", if: query-params.k = 1, response: {body: "first {{path-params.x}}"}}
+	p := Serving(t, `- endpoint: {path: "/a/:x", if: query-params.k = 1, response: {body: "first {{path-params.x}}"}}
 - endpoint: {path: "/a/:y", if: query-params.k < 3, response: {body: "second {{path-params.y}}"}}
 - endpoint: {path: "/a/:z", response: {body: "third {{path-params.z}}"}}
 - endpoint: {path: "/a/:w", response: {body: never}}
@@ -253,7 +253,7 @@ func TestMatching_OfOneShapeTheFirstDeclaredWhoseTypesAndConditionHoldAnswers(t 
 
 func TestMatching_AConditionThatFailsLeavesTheRequestToTheNextEndpoint(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `- endpoint: {method: POST, path: /pay, if: json-params.amount <= 0, response: {status: 422, body: bad amount}}
+	p := Serving(t, `- endpoint: {method: POST, path: /pay, if: json-params.amount <= 0, response: {status: 422, body: bad amount}}
 - endpoint: {method: POST, path: /pay, if: json-params.card = "4000000000000002", response: {status: 402, body: declined}}
 - endpoint: {method: POST, path: /pay, response: {status: 201, body: paid}}
 - endpoint: {path: /list, if: query-params.page = 2, response: {body: page two}}
@@ -300,7 +300,7 @@ func TestMatching_TheHostPicksTheEndpoint(t *testing.T) {
 		`{path: /a, host: API.Example.com, response: {body: exact}}`,
 		`{path: /any, response: {body: any}}`,
 		`{path: /wild, host: "*.example.com", response: {body: wildcard}}`,
-	}, func(t *testing.T, p *harness.Process) {
+	}, func(t *testing.T, p *Process) {
 		answers(p, t, []exchange{
 			{name: "exact", path: "/a", host: "api.example.com", want: "exact"},
 			{name: "exact, in another case", path: "/a", host: "Api.EXAMPLE.com", want: "exact"},
@@ -322,7 +322,7 @@ func TestMatching_TheHostPicksTheEndpoint(t *testing.T) {
 
 func TestMatching_AHostsConditionThatFailsLeavesTheRequestToTheNextHost(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `- endpoint: {path: /a, host: api.example.com, if: query-params.k = 1, response: {body: exact}}
+	p := Serving(t, `- endpoint: {path: /a, host: api.example.com, if: query-params.k = 1, response: {body: exact}}
 - endpoint: {path: /a, host: "*.example.com", if: query-params.k = 2, response: {body: wildcard}}
 - endpoint: {path: /a, response: {body: any}}
 `)
@@ -339,7 +339,7 @@ type unmatched struct {
 }
 
 // shape checks that an answer is one of the server's own error answers, and returns its body.
-func shape(a harness.Answer, t *testing.T) unmatched {
+func shape(a Answer, t *testing.T) unmatched {
 	t.Helper()
 	if got := a.Header.Get("Content-Type"); got != "application/json" {
 		t.Errorf("Content-Type is %q, want application/json", got)
@@ -358,7 +358,7 @@ func shape(a harness.Answer, t *testing.T) unmatched {
 
 func TestMatching_NothingMatchesIs404(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, "- endpoint: {path: /a, response: {}}\n")
+	p := Serving(t, "- endpoint: {path: /a, response: {}}\n")
 	for _, method := range []string{"GET", "POST", "DELETE", "OPTIONS", "PROPFIND"} {
 		a := p.Do(method, "/b", "")
 		if got := shape(a, t); a.Status != 404 || got.Error != "No endpoint" || got.Code != "endpoint_not_found" {
@@ -373,7 +373,7 @@ func TestMatching_NothingMatchesIs404(t *testing.T) {
 
 func TestMatching_ADeclaredPathWithAnotherMethodIs405(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `- endpoint: {path: /a, response: {}}
+	p := Serving(t, `- endpoint: {path: /a, response: {}}
 - endpoint: {method: POST, path: /a, response: {}}
 - endpoint: {method: PUT, path: "/:x|int", response: {}}
 - endpoint: {method: PATCH, path: "/h", host: other.test, response: {}}
@@ -409,7 +409,7 @@ func TestMatching_ADeclaredPathWithAnotherMethodIs405(t *testing.T) {
 
 func TestMatching_AConditionThatFailsIs404(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, "- endpoint: {path: /a, if: query-params.page = 2, response: {}}\n")
+	p := Serving(t, "- endpoint: {path: /a, if: query-params.page = 2, response: {}}\n")
 	p.Get("/a?page=2").Want(t, 200, "")
 	if a := p.Get("/a"); a.Status != 404 || shape(a, t).Code != "endpoint_not_found" {
 		t.Errorf("got %d %s, want 404 endpoint_not_found", a.Status, a.Body)
@@ -428,7 +428,7 @@ func TestMatching_TheMessageNamesTheNearestEndpointAndWhyItDidNotMatch(t *testin
 	for i := range 400 {
 		fmt.Fprintf(&config, "- endpoint: {path: /x%d/y%d, response: {}}\n", i, i)
 	}
-	p := harness.Serving(t, config.String())
+	p := Serving(t, config.String())
 	for _, c := range []struct {
 		name, method, path string
 		says               []string
@@ -454,7 +454,7 @@ func TestMatching_TheMessageSaysThatNothingIsDeclaredOnlyWhenNothingIs(t *testin
 	t.Parallel()
 	const nothing = "no endpoints are declared"
 	for config, want := range map[string]bool{"[]": true, "- endpoint: {path: /accounts, response: {}}\n": false} {
-		if got := shape(harness.Serving(t, config).Get("/b/c/d"), t).Message; strings.Contains(got, nothing) != want {
+		if got := shape(Serving(t, config).Get("/b/c/d"), t).Message; strings.Contains(got, nothing) != want {
 			t.Errorf("with %q declared the message is %q; want it to say that there are no endpoints: %v", config, got, want)
 		}
 	}
@@ -466,7 +466,7 @@ func TestMatching_TheMessageNamesThreeEndpointsAtMost(t *testing.T) {
 	for i := range 9 {
 		fmt.Fprintf(&config, "- endpoint: {path: /items/a%d, response: {}}\n", i)
 	}
-	p := harness.Serving(t, config.String())
+	p := Serving(t, config.String())
 	message := shape(p.Get("/items/b"), t).Message
 	if got := strings.Count(message, "/items/a"); got != 3 {
 		t.Errorf("the message names %d endpoints, want 3: %s", got, message)
@@ -475,7 +475,7 @@ func TestMatching_TheMessageNamesThreeEndpointsAtMost(t *testing.T) {
 
 func TestMatching_UnmatchedStatusAnswersAllOfThese(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, "- endpoint: {path: /a, if: query-params.k != 2, response: {body: fine}}\n- endpoint: {path: /declared, response: {status: 404}}\n", "--unmatched-status", "599")
+	p := Serving(t, "- endpoint: {path: /a, if: query-params.k != 2, response: {body: fine}}\n- endpoint: {path: /declared, response: {status: 404}}\n", "--unmatched-status", "599")
 	for _, c := range []struct{ name, method, path string }{
 		{"no path", "GET", "/b"}, {"no such method", "POST", "/a"}, {"a condition that fails", "GET", "/a?k=2"},
 	} {
@@ -514,7 +514,7 @@ func TestMatching_ADeclarationThatIsNeverReachedIsWarnedOf(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			file := harness.WriteFile(t, t.TempDir(), "mock.yml", "- endpoint: "+c.first+"\n- endpoint: "+c.second+"\n")
-			code, stdout, stderr := harness.Refused(t, nil, "validate", "-c", file)
+			code, stdout, stderr := Refused(t, nil, "validate", "-c", file)
 			if code != 0 || stderr != "" {
 				t.Fatalf("got exit code %d and %s, want 0", code, stderr)
 			}
@@ -531,7 +531,7 @@ func TestMatching_ADeclarationThatIsNeverReachedIsWarnedOf(t *testing.T) {
 
 func TestMatching_PercentEncodingIsDecoded(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `- endpoint: {path: "/hello/:name", response: {body: 'hello {{path-params.name}}'}}
+	p := Serving(t, `- endpoint: {path: "/hello/:name", response: {body: 'hello {{path-params.name}}'}}
 - endpoint: {path: "/hello/:name/:more", response: {body: '{{path-params.name}} and {{path-params.more}}'}}
 - endpoint: {path: "/plain/hello world", response: {body: plain}}
 - endpoint: {path: "/int/:n|int", response: {body: 'n {{path-params.n}}'}}
@@ -555,7 +555,7 @@ func TestMatching_PercentEncodingIsDecoded(t *testing.T) {
 
 func TestMatching_OneTrailingSlashIsIgnored(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `- endpoint: {path: /a, response: {body: a}}
+	p := Serving(t, `- endpoint: {path: /a, response: {body: a}}
 - endpoint: {path: /b/, response: {body: b}}
 - endpoint: {path: "/u/:id", response: {body: 'user {{path-params.id}}'}}
 `)
@@ -571,7 +571,7 @@ func TestMatching_OneTrailingSlashIsIgnored(t *testing.T) {
 
 func TestMatching_PathsAreCaseSensitive(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `- endpoint: {path: /Users, response: {body: upper}}
+	p := Serving(t, `- endpoint: {path: /Users, response: {body: upper}}
 - endpoint: {path: /users/:id, response: {body: '{{path-params.id}}'}}
 `)
 	answers(p, t, []exchange{
@@ -584,7 +584,7 @@ func TestMatching_PathsAreCaseSensitive(t *testing.T) {
 
 func TestMatching_TheServerNeverRedirects(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `- endpoint: {path: /a, response: {body: a}}
+	p := Serving(t, `- endpoint: {path: /a, response: {body: a}}
 - endpoint: {path: /b/, response: {body: b}}
 - endpoint: {path: /c/d, response: {body: d}}
 - endpoint: {method: POST, path: /e, response: {body: e}}
@@ -603,7 +603,7 @@ func TestMatching_TheServerNeverRedirects(t *testing.T) {
 
 func TestMatching_AnAbsoluteTargetIsMatchedByItsPathAndHost(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `- endpoint: {path: /a, response: {body: any}}
+	p := Serving(t, `- endpoint: {path: /a, response: {body: any}}
 - endpoint: {path: /a, host: api.example.com, response: {body: exact}}
 `)
 	closing(t, wire(p, "GET http://api.example.com/a HTTP/1.1\r\nHost: api.example.com\r\nConnection: close\r\n\r\n")).Want(t, 200, "exact")

@@ -18,7 +18,7 @@ import (
 // while the program runs. On Linux the figure that the system reports at the end is at least the
 // memory usage of the test itself when it started the program, so peakMemory polls while the
 // program runs.
-func peakMemory(p *harness.Process) int64 {
+func peakMemory(p *Process) int64 {
 	p.T.Helper()
 	var most int64
 	for ended := false; !ended; {
@@ -43,7 +43,7 @@ func peakMemory(p *harness.Process) int64 {
 }
 
 // heldMemory returns the maximum memory usage of the program so far, in KiB; 0 if it is unknown.
-func heldMemory(p *harness.Process) int64 {
+func heldMemory(p *Process) int64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Cmd.Process.Pid))
 	if err != nil {
 		return 0
@@ -56,7 +56,7 @@ func heldMemory(p *harness.Process) int64 {
 
 func TestConfig_AFileMadeToExhaustTheServerIsRefused(t *testing.T) {
 	t.Parallel()
-	harness.NeedsProcess(t) // its memory is measured
+	NeedsProcess(t) // its memory is measured
 	bomb := "- &a0 [x, x, x, x, x, x, x, x, x]\n"
 	for i := 1; i < 12; i++ {
 		bomb += fmt.Sprintf("- &a%d [%s]\n", i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 9), ", "))
@@ -76,7 +76,7 @@ func TestConfig_AFileMadeToExhaustTheServerIsRefused(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			file := harness.WriteFile(t, t.TempDir(), c.file, c.config)
-			p := harness.Launch(t, nil, "validate", "-c", file)
+			p := Launch(t, nil, "validate", "-c", file)
 			took := peakMemory(p)
 			if got := p.Exit(); got != 2 {
 				t.Errorf("got exit code %d, want 2", got)

@@ -87,7 +87,7 @@ func TestOpenAPI_TheObjectThatIsAskedFor(t *testing.T) {
 	for name, args := range map[string][]string{"plain": {}, "admin": {"--admin", "127.0.0.1:0"}, "validate": {"--validate"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := harness.Start(t, append([]string{"-c", document, "-m", mocks}, args...)...)
+			p := Start(t, append([]string{"-c", document, "-m", mocks}, args...)...)
 			for _, c := range []struct{ method, path, body string }{
 				{"GET", "/pets/77", `{"id":77,"name":"Rex"}`},
 				{"GET", "/pets/9007199254740993", `{"id":9007199254740993,"name":"Rex"}`},
@@ -125,7 +125,7 @@ func TestOpenAPI_TheObjectThatIsAskedFor(t *testing.T) {
 
 func TestOpenAPI_TheObjectThatIsAskedForIsMadeAnew(t *testing.T) {
 	t.Parallel()
-	p := harness.Start(t, "-m", harness.WriteFile(t, t.TempDir(), "asked.yml", askedDocument), "--dynamic")
+	p := Start(t, "-m", harness.WriteFile(t, t.TempDir(), "asked.yml", askedDocument), "--dynamic")
 	for path, want := range map[string]string{"/pets/77": "77", "/carts/78/items?limit=1": "78", "/pets/77/owner": ""} {
 		seen := map[string]bool{}
 		for range 5 {

@@ -51,7 +51,7 @@ func TestOpenAPI_BasePath(t *testing.T) {
 		t.Run(value, func(t *testing.T) {
 			t.Parallel()
 			mocks := harness.WriteFile(t, t.TempDir(), "mocks.yml", "PUT "+base+"/path: {body: mine}\n")
-			p := harness.Start(t, "-c", document, "-c", old, "-m", mocks, "--base-path", value, "--validate")
+			p := Start(t, "-c", document, "-c", old, "-m", mocks, "--base-path", value, "--validate")
 			root := base
 			if root == "" {
 				root = "/"
@@ -78,7 +78,7 @@ func TestOpenAPI_BasePath(t *testing.T) {
 func TestOpenAPI_BasePathOfTheEnvironmentHoldsAtReload(t *testing.T) {
 	t.Parallel()
 	document := harness.WriteFile(t, t.TempDir(), "servers.yml", serversDocument)
-	p := harness.Launch(t, []string{"MOCKSERVER_BASE_PATH=/env"}, "-m", document, "-p", "0").Listening()
+	p := Launch(t, []string{"MOCKSERVER_BASE_PATH=/env"}, "-m", document, "-p", "0").Listening()
 	p.Get("/env/path").Want(t, 200, "path")
 	seen := len(p.Output())
 	if err := os.WriteFile(document, []byte(strings.Replace(serversDocument, "example: path", "example: changed", 1)), 0o600); err != nil {
@@ -91,13 +91,13 @@ func TestOpenAPI_BasePathOfTheEnvironmentHoldsAtReload(t *testing.T) {
 func TestOpenAPI_BasePathOfValidateAndExport(t *testing.T) {
 	t.Parallel()
 	document := harness.WriteFile(t, t.TempDir(), "servers.yml", serversDocument)
-	code, stdout, stderr := harness.Refused(t, nil, "validate", "-m", document, "--base-path", "/v2")
+	code, stdout, stderr := Refused(t, nil, "validate", "-m", document, "--base-path", "/v2")
 	if code != 0 || !strings.Contains(stdout, "GET /v2/pets/{id}\n") || strings.Contains(stdout, "/v1") {
 		t.Errorf("validate: got exit code %d, %s%s, want 0 and paths under /v2", code, stdout, stderr)
 	}
 	for value, path := range map[string]string{"/v2": "/v2/path", "/": "/path"} {
 		exported := harness.WriteFile(t, t.TempDir(), "exported.yml", exportOf(t, "-m", document, "--base-path", value))
-		p := harness.Start(t, "-m", exported)
+		p := Start(t, "-m", exported)
 		p.Get(path).Want(t, 200, "path")
 		p.Do("PUT", path, "").Want(t, 200, "operation")
 	}
@@ -107,7 +107,7 @@ func TestOpenAPI_BasePathThatIsNoPathIsRefused(t *testing.T) {
 	t.Parallel()
 	document := harness.WriteFile(t, t.TempDir(), "servers.yml", serversDocument)
 	for _, value := range []string{"", "v2", "/v2?a=b", "/v2#a", "/a b", "/{tenant}/v2", "/:tenant", "/*", "//host/v2", "/a//b", "/../v2", "/%2e%2e", "/%zz", "https://api.example/v2", "/a\\b"} {
-		code, stdout, stderr := harness.Refused(t, nil, "-m", document, "--base-path", value)
+		code, stdout, stderr := Refused(t, nil, "-m", document, "--base-path", value)
 		if code != 2 || !strings.Contains(stderr, "--base-path") || !strings.Contains(stderr, "a path that begins with a slash, such as /v2") {
 			t.Errorf("--base-path %q: got exit code %d, %s%s, want 2 and the expected form", value, code, stdout, stderr)
 		}

@@ -18,8 +18,6 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"gopkg.in/yaml.v3"
-
-	"mockserver/internal/harness"
 )
 
 // These tests compare the answers of operations with their OpenAPI documents. They read the
@@ -32,8 +30,8 @@ const documentsVariable = "MOCKSERVER_OPENAPI_DOCUMENTS"
 
 func TestConformance_OurDocuments(t *testing.T) {
 	t.Parallel()
-	conform(t, harness.File("config/testdata/openapi"))
-	conform(t, harness.File("examples"))
+	conform(t, File("config/testdata/openapi"))
+	conform(t, File("examples"))
 }
 
 func TestConformance_DocumentsElsewhere(t *testing.T) {
@@ -76,7 +74,7 @@ func conform(t *testing.T, dir string) {
 // and each named example.
 func conformDocument(t *testing.T, file string) {
 	d := readDocument(t, file)
-	p := harness.Start(t, "-m", d.file)
+	p := Start(t, "-m", d.file)
 	called := 0
 	for _, op := range d.operations() {
 		called++
@@ -467,7 +465,7 @@ func statusOf(code string) int {
 }
 
 // check calls the operation and compares the answer with a response in the document.
-func (o *calledOperation) check(t *testing.T, p *harness.Process, code, prefer string, headers ...string) {
+func (o *calledOperation) check(t *testing.T, p *Process, code, prefer string, headers ...string) {
 	t.Helper()
 	if prefer != "" {
 		headers = append(headers, "Prefer: "+prefer)
@@ -526,7 +524,7 @@ func (o *calledOperation) contents(code string) (all []string, schemas map[strin
 
 // media returns the declared media type that the type of an answer matches. It checks that there is
 // one and, if the request has no Accept header, that the answer is JSON where JSON is declared.
-func (o *calledOperation) media(t *testing.T, call string, a harness.Answer, contents, headers []string) string {
+func (o *calledOperation) media(t *testing.T, call string, a Answer, contents, headers []string) string {
 	t.Helper()
 	got := a.Header.Get("Content-Type")
 	var fits []string

@@ -47,7 +47,7 @@ components:
 `
 
 // petIDs returns the IDs in n successive answers to the same request.
-func petIDs(t *testing.T, p *harness.Process, n, status int, path string, headers ...string) []int {
+func petIDs(t *testing.T, p *Process, n, status int, path string, headers ...string) []int {
 	t.Helper()
 	var ids []int
 	for range n {
@@ -73,7 +73,7 @@ func TestOpenAPI_Dynamic(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := harness.Start(t, append([]string{"-c", document, "-m", mocks, "--dynamic"}, args...)...)
+			p := Start(t, append([]string{"-c", document, "-m", mocks, "--dynamic"}, args...)...)
 			ids := petIDs(t, p, 8, 200, "/pets")
 			slices.Sort(ids)
 			if ids[0] < 1000 || len(slices.Compact(slices.Clone(ids))) < 2 {
@@ -109,9 +109,9 @@ func TestOpenAPI_Dynamic(t *testing.T) {
 func TestOpenAPI_DynamicRepeatsWithASeed(t *testing.T) {
 	t.Parallel()
 	document := harness.WriteFile(t, t.TempDir(), "dynamic.yml", dynamicDocument)
-	first := petIDs(t, harness.Start(t, "-m", document, "--dynamic", "--seed", "7"), 5, 200, "/pets")
-	second := petIDs(t, harness.Start(t, "-m", document, "--dynamic", "--seed", "7"), 5, 200, "/pets")
-	other := petIDs(t, harness.Start(t, "-m", document, "--dynamic", "--seed", "8"), 5, 200, "/pets")
+	first := petIDs(t, Start(t, "-m", document, "--dynamic", "--seed", "7"), 5, 200, "/pets")
+	second := petIDs(t, Start(t, "-m", document, "--dynamic", "--seed", "7"), 5, 200, "/pets")
+	other := petIDs(t, Start(t, "-m", document, "--dynamic", "--seed", "8"), 5, 200, "/pets")
 	if !slices.Equal(first, second) || slices.Equal(first, other) {
 		t.Errorf("got %v and %v with one seed, and %v with another; want the first two equal", first, second, other)
 	}

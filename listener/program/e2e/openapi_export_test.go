@@ -16,7 +16,7 @@ import (
 
 func TestExport_OfADocumentKeepsItsMeaning(t *testing.T) {
 	t.Parallel()
-	dirs := []string{harness.File("config/testdata/openapi"), harness.File("examples")}
+	dirs := []string{File("config/testdata/openapi"), File("examples")}
 	for _, dir := range dirs {
 		for _, file := range documentsIn(t, dir) {
 			t.Run(filepath.Base(file), func(t *testing.T) {
@@ -38,7 +38,7 @@ func keepsItsMeaning(t *testing.T, file string) {
 			t.Errorf("the export of the export differs:\n%s\nafter\n%s", second, first)
 		}
 	}
-	p, q := harness.Start(t, "-m", d.file, "--no-webhooks"), harness.Start(t, "-m", exported, "--no-webhooks")
+	p, q := Start(t, "-m", d.file, "--no-webhooks"), Start(t, "-m", exported, "--no-webhooks")
 	for _, op := range d.operations() {
 		asked := []string{""}
 		for code := range op.responses {
@@ -57,7 +57,7 @@ func keepsItsMeaning(t *testing.T, file string) {
 
 func TestExport_TheTwoFormsAreOneDocument(t *testing.T) {
 	t.Parallel()
-	file := harness.File("examples/tasks.yml")
+	file := File("examples/tasks.yml")
 	var fromYAML, fromJSON any
 	if err := yaml.Unmarshal([]byte(exportOf(t, "-c", file)), &fromYAML); err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func TestExport_OfFixedAnswersServesThem(t *testing.T) {
 - endpoint: {path: "/{literal}", response: {body: "no template"}}
 - endpoint: {path: /, response: {status: 404, body: '[1.50]'}}
 `)
-	p, q := harness.Start(t, "-c", file), harness.Start(t, "-m", harness.WriteFile(t, dir, "exported.yml", exportOf(t, "-c", file)))
+	p, q := Start(t, "-c", file), Start(t, "-m", harness.WriteFile(t, dir, "exported.yml", exportOf(t, "-c", file)))
 	for _, call := range []string{"GET /pets/7", "POST /pets", "DELETE /pets/7", "GET /%7Bliteral%7D", "GET /"} {
 		method, path, _ := strings.Cut(call, " ")
 		a, b := p.Do(method, path, ""), q.Do(method, path, "")
@@ -136,7 +136,7 @@ getC: {status: 418, body: {short: true}}
 `)
 	args := []string{"-c", document, "-c", declared, "-m", mocks}
 	text := exportOf(t, args...)
-	p, q := harness.Start(t, args...), harness.Start(t, "-m", harness.WriteFile(t, dir, "exported.yml", text))
+	p, q := Start(t, args...), Start(t, "-m", harness.WriteFile(t, dir, "exported.yml", text))
 	for _, call := range []string{"GET /v1/a", "GET /v1/b", "POST /v1/b", "GET /v1/c", "GET /c", "PUT /d", "GET /v1/d"} {
 		method, path, _ := strings.Cut(call, " ")
 		a, b := p.Do(method, path, ""), q.Do(method, path, "")
@@ -173,7 +173,7 @@ paths:
 		if strings.Contains(text, "hunter2") || strings.Count(text, "(not shown)") != 5 || !strings.Contains(text, "http://xxxxx@127.0.0.1:1/x") {
 			t.Errorf("%s: a secret is shown, or another value is hidden:\n%s", form, text)
 		}
-		harness.Start(t, "-m", harness.WriteFile(t, dir, "exported."+form, text)).Get("/a").Want(t, 418, "")
+		Start(t, "-m", harness.WriteFile(t, dir, "exported."+form, text)).Get("/a").Want(t, 418, "")
 	}
 }
 
@@ -222,7 +222,7 @@ components:
 `)
 	for _, args := range [][]string{{"-c", pets, "-m", toys}, {"-c", toys, "-m", pets}} {
 		exported := harness.WriteFile(t, t.TempDir(), "exported.yml", exportOf(t, args...))
-		p, q := harness.Start(t, append(args, "--validate")...), harness.Start(t, "-m", exported, "--validate")
+		p, q := Start(t, append(args, "--validate")...), Start(t, "-m", exported, "--validate")
 		for _, call := range []struct{ method, path, header string }{
 			{"GET", "/pets/7", ""}, {"GET", "/toys/7", ""}, {"GET", "/toys/7", "X-Key: k"}, {"PUT", "/toys/7", ""}, {"GET", "/7", ""},
 		} {
@@ -244,11 +244,11 @@ components:
 func TestExport_SaysWhatKeepsItFromADocument(t *testing.T) {
 	t.Parallel()
 	file := harness.WriteFile(t, t.TempDir(), "api.yml", "- endpoint: {path: /a, response: {statsu: 200}}\n")
-	code, stdout, stderr := harness.Refused(t, nil, "export", "-c", file)
+	code, stdout, stderr := Refused(t, nil, "export", "-c", file)
 	if code != 2 || stdout != "" || !strings.Contains(stderr, `did you mean "status"?`) {
 		t.Errorf("got exit code %d, %q and %q, want the error and no document", code, stdout, stderr)
 	}
-	if code, _, stderr := harness.Refused(t, nil, "export", "-c", file, "--export-format", "xml"); code != 2 || !strings.Contains(stderr, "yaml or json") {
+	if code, _, stderr := Refused(t, nil, "export", "-c", file, "--export-format", "xml"); code != 2 || !strings.Contains(stderr, "yaml or json") {
 		t.Errorf("got exit code %d and %q, want the expected values", code, stderr)
 	}
 }
@@ -256,7 +256,7 @@ func TestExport_SaysWhatKeepsItFromADocument(t *testing.T) {
 // exportOf runs export, which must succeed, and validates its output as OpenAPI.
 func exportOf(t *testing.T, args ...string) string {
 	t.Helper()
-	code, stdout, stderr := harness.Refused(t, nil, append([]string{"export"}, args...)...)
+	code, stdout, stderr := Refused(t, nil, append([]string{"export"}, args...)...)
 	if code != 0 {
 		t.Fatalf("export %v: exit code %d, %s", args, code, stderr)
 	}
@@ -274,7 +274,7 @@ func exportOf(t *testing.T, args ...string) string {
 func TestExport_OfEveryExampleIsADocument(t *testing.T) {
 	t.Parallel()
 	for _, pattern := range []string{"*.yml", "*.edn"} {
-		files, err := filepath.Glob(harness.File("examples", pattern))
+		files, err := filepath.Glob(File("examples", pattern))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %v, %v", pattern, files, err)
 		}

@@ -213,7 +213,7 @@ func TestFaultyDocuments_AreServed(t *testing.T) {
 			if volume.Full() {
 				reportsTheFault(t, file, c.warning)
 			}
-			p := harness.Start(t, "--validate", "-m", file)
+			p := Start(t, "--validate", "-m", file)
 			for _, asked := range c.asked {
 				method, rest, _ := strings.Cut(asked, " ")
 				path, rest, _ := strings.Cut(rest, " ")
@@ -229,11 +229,11 @@ func TestFaultyDocuments_AreServed(t *testing.T) {
 // reportsTheFault validates a document, and expects a warning, or an error with --strict-documents.
 func reportsTheFault(t *testing.T, file, warning string) {
 	t.Helper()
-	code, stdout, stderr := harness.Refused(t, nil, "validate", "-m", file)
+	code, stdout, stderr := Refused(t, nil, "validate", "-m", file)
 	if code != 0 || stderr != "" || !strings.Contains(stdout, warning) || !strings.HasPrefix(stdout, "warning: "+file+":") {
 		t.Errorf("validate: got exit code %d, %s%s\nwant 0 and the warning %s", code, stdout, stderr, warning)
 	}
-	code, stdout, stderr = harness.Refused(t, nil, "validate", "--strict-documents", "-m", file)
+	code, stdout, stderr = Refused(t, nil, "validate", "--strict-documents", "-m", file)
 	if warned := strings.Contains(warning, "the enum is empty"); !warned && (code != 2 || !strings.HasPrefix(stderr, file+":")) {
 		t.Errorf("validate --strict-documents: got exit code %d, %s%s, want 2 and an error about the file", code, stdout, stderr)
 	}

@@ -67,7 +67,7 @@ func TestOpenAPI_Limits(t *testing.T) {
 	for name, args := range map[string][]string{"plain": {}, "seed": {"--seed", "1"}, "admin": {"--admin", "127.0.0.1:0"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := harness.Start(t, append([]string{"-c", document, "-m", mocks}, args...)...)
+			p := Start(t, append([]string{"-c", document, "-m", mocks}, args...)...)
 			const object = `{"total":3,"items":[{"a":[1]},"],",null],"note":"x"}`
 			for _, c := range []struct{ path, body string }{
 				{"/array", "[1,2,3,4]"},
@@ -115,7 +115,7 @@ func TestOpenAPI_LimitsOfMadeLists(t *testing.T) {
 	t.Parallel()
 	document := harness.WriteFile(t, t.TempDir(), "lists.yml", listsDocument)
 	for _, args := range [][]string{{}, {"--dynamic"}} {
-		p := harness.Start(t, append([]string{"-m", document}, args...)...)
+		p := Start(t, append([]string{"-m", document}, args...)...)
 		for _, limit := range []int{0, 1, 2} {
 			a := p.Get("/made?limit=" + strconv.Itoa(limit))
 			var list []int
@@ -128,7 +128,7 @@ func TestOpenAPI_LimitsOfMadeLists(t *testing.T) {
 
 func TestOpenAPI_LimitsAreValidated(t *testing.T) {
 	t.Parallel()
-	p := harness.Start(t, "-m", harness.WriteFile(t, t.TempDir(), "lists.yml", listsDocument), "--validate")
+	p := Start(t, "-m", harness.WriteFile(t, t.TempDir(), "lists.yml", listsDocument), "--validate")
 	p.Get("/array?$top=2").Want(t, 200, "[1,2]")
 	p.Get("/array").Want(t, 200, "[1,2,3,4]")
 	for _, value := range []string{"x", "51"} {

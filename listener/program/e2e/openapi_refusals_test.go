@@ -62,7 +62,7 @@ paths:
 // inserted where the declared body has a place for it.
 func TestValidate_AnswersWithTheErrorsOfTheDocument(t *testing.T) {
 	t.Parallel()
-	p := harness.Start(t, "--validate", "-m", harness.WriteFile(t, t.TempDir(), "api.yml", openAPI+strings.TrimPrefix(refusals, "\n")))
+	p := Start(t, "--validate", "-m", harness.WriteFile(t, t.TempDir(), "api.yml", openAPI+strings.TrimPrefix(refusals, "\n")))
 	const wrong = "the request is not what POST /%s accepts: /body/id is required"
 	for _, c := range []struct {
 		path   string

@@ -19,16 +19,16 @@ import (
 )
 
 // document returns the path of a test document.
-func document(name string) string { return harness.File("config/testdata/openapi", name) }
+func document(name string) string { return File("config/testdata/openapi", name) }
 
 // documented starts the program with a test document.
-func documented(t *testing.T, name string, args ...string) *harness.Process {
+func documented(t *testing.T, name string, args ...string) *Process {
 	t.Helper()
 	file, err := filepath.Abs(document(name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return harness.Start(t, append([]string{"-m", file}, args...)...)
+	return Start(t, append([]string{"-m", file}, args...)...)
 }
 
 // complaint is the error answer to an invalid request.
@@ -37,7 +37,7 @@ type complaint struct {
 	Violations           []struct{ In, Pointer, Message string }
 }
 
-func complaintOf(a harness.Answer, t *testing.T) (c complaint) {
+func complaintOf(a Answer, t *testing.T) (c complaint) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(a.Body), &c); err != nil || c.Error == "" || c.Message == "" || a.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("got %d %s %s: %v", a.Status, a.Header, a.Body, err)
@@ -332,7 +332,7 @@ func TestOpenAPIRequests_ValidateWhateverAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := harness.Launch(t, []string{"MOCKSERVER_VALIDATE=true"}, "-c", file, "-m", mocks).Listening()
+	p := Launch(t, []string{"MOCKSERVER_VALIDATE=true"}, "-c", file, "-m", mocks).Listening()
 	const whole = `{"items": [{"sku": "A-1", "price": 1}], "note": "n"}`
 	p.Do("POST", "/v1/orders", whole, askedJSON).Want(t, 202, `{"own": "n"}`)
 	for _, path := range []string{"/v1/orders", "/v1/orders?__code=201"} {
@@ -376,7 +376,7 @@ paths:
       parameters: [{name: q, in: query, schema: {type: string, pattern: '(?<!a)b'}}, {name: r, in: query, schema: {$dynamicRef: '#r'}}]
       responses: {"200": {description: fine, content: {application/json: {schema: {const: 1, not: {$recursiveRef: '#'}}, example: fine}}}}
 `)
-	p := harness.Start(t, "-m", file, "--validate")
+	p := Start(t, "-m", file, "--validate")
 	p.WaitLine(0, "WARN", "(?<!a)b", "requests are not checked against the pattern")
 	p.WaitLine(0, "WARN", "6:130", `the $dynamicRef \"#r\" is not followed; any value is allowed there`)
 	p.WaitLine(0, "WARN", "7:116", `the $recursiveRef \"#\" is not followed; any value is allowed there`)

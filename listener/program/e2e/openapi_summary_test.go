@@ -35,7 +35,7 @@ func TestOpenAPI_Summary(t *testing.T) {
 	few := harness.WriteFile(t, dir, "few.yml", faultyDocument(3))
 	sound := harness.WriteFile(t, dir, "sound.yml", serversDocument)
 
-	p := harness.Start(t, "-c", many, "-c", sound)
+	p := Start(t, "-c", many, "-c", sound)
 	p.WaitLine(0, "INFO OpenAPI document file="+many+" title=Faulty version=2.1 operations=20 base_paths=/v1 "+
 		`routes="GET /v1/p0, GET /v1/p1, GET /v1/p2, GET /v1/p3, GET /v1/p4" more=15 `,
 		`warnings="21 warnings of 2 kinds; \"mockserver validate\" lists them"`)
@@ -62,13 +62,13 @@ func TestOpenAPI_Summary(t *testing.T) {
 		t.Errorf("after a change: got %d lines about documents, want 3", n)
 	}
 
-	p = harness.Start(t, "-m", few)
+	p = Start(t, "-m", few)
 	p.WaitLine(0, "OpenAPI document", `warnings="4 warnings of 2 kinds"`)
 	if n := count("configuration warning "); n != 4 {
 		t.Errorf("got %d warnings about a document with few, want 4", n)
 	}
 
-	code, stdout, stderr := harness.Refused(t, nil, "validate", "-m", many)
+	code, stdout, stderr := Refused(t, nil, "validate", "-m", many)
 	if n := strings.Count(stdout+stderr, "sent anyway"); code != 0 || n != 20 {
 		t.Errorf("validate: got exit code %d and %d warnings about examples, want 0 and 20", code, n)
 	}
@@ -77,7 +77,7 @@ func TestOpenAPI_Summary(t *testing.T) {
 func TestOpenAPI_SummaryAsJSON(t *testing.T) {
 	t.Parallel()
 	many := harness.WriteFile(t, t.TempDir(), "many.yml", faultyDocument(20))
-	p := harness.Start(t, "-m", many, "-f", "json")
+	p := Start(t, "-m", many, "-f", "json")
 	p.WaitLine(0, `"msg":"OpenAPI document"`)
 	lines := p.Output()
 	i := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, `"msg":"OpenAPI document"`) })

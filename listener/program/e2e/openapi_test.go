@@ -62,7 +62,7 @@ func writePets(t *testing.T) string {
 
 func TestOpenAPI_DocumentOfSeveralFiles(t *testing.T) {
 	t.Parallel()
-	p := harness.Start(t, "-m", writePets(t))
+	p := Start(t, "-m", writePets(t))
 	p.Get("/api/pets").Want(t, 200, `[{"name":"Rex","id":12345678901234567890}]`)
 	p.Get("/api/pets/1").Want(t, 200, `{"name":"Tom"}`)
 	p.Do("DELETE", "/api/pets/1", "").Want(t, 204, "")
@@ -98,11 +98,11 @@ func TestOpenAPI_ReferencesToFilesAnywhere(t *testing.T) {
   /d: {get: {$ref: '#/paths/~1a/get'}}
 components: {$ref: parts/components.yml}
 `)
-	code, stdout, _ := harness.Refused(t, nil, "validate", "-m", file)
+	code, stdout, _ := Refused(t, nil, "validate", "-m", file)
 	if name := filepath.Join(dir, "parts/get.yml"); code != 0 || !strings.Contains(stdout, name+":1:19: #/responses/$ref: OpenAPI has no reference here") {
 		t.Errorf("got exit code %d and %s, want the warning of a place in %s", code, stdout, name)
 	}
-	p := harness.Start(t, "-m", file)
+	p := Start(t, "-m", file)
 	p.Get("/a").Want(t, 200, `{"name":"Rex"}`)
 	p.Get("/b").Want(t, 200, `{"n":"Tom"}`)
 	p.Get("/c").Want(t, 200, "")
@@ -125,7 +125,7 @@ GET /api/reports/{id}.{format}:
   if: path-params.format = csv
   body: '{{path-params.id}};1'
 `)
-	p := harness.Start(t, "-c", document, "-m", mocks)
+	p := Start(t, "-c", document, "-m", mocks)
 	p.Get("/api/pets/x7").Want(t, 200, `{"id":"x7"}`)
 	if id := p.Get("/api/pets/x7").Header.Get("X-Id"); id != "x7" {
 		t.Errorf("X-Id: %q", id)
@@ -135,7 +135,7 @@ GET /api/reports/{id}.{format}:
 	p.Get("/api/reports/q1.pdf").Want(t, 200, "a report")
 
 	list := harness.WriteFile(t, t.TempDir(), "list.yml", "- endpoint: {path: '/api/pets/:any', response: {body: 'declared {{path-params.any}}'}}\n")
-	p = harness.Start(t, "-m", document, "-c", list)
+	p = Start(t, "-m", document, "-c", list)
 	p.Get("/api/pets/1").Want(t, 200, "declared 1")
 	p.Do("DELETE", "/api/pets/1", "").Want(t, 204, "")
 }
@@ -147,7 +147,7 @@ func TestOpenAPI_BrokenDocumentIsRefused(t *testing.T) {
 	if err := os.WriteFile(part, []byte("definitions:\n  Pet: {type: object, properties: {name: {$ref: '#/definitions/Nam'}}}\n  Name: {}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, _, stderr := harness.Refused(t, nil, "-m", document, "--strict-documents")
+	code, _, stderr := Refused(t, nil, "-m", document, "--strict-documents")
 	want := part + `:2:50: #/definitions/Pet/properties/name/$ref: the reference "#/definitions/Nam" does not resolve: there is no "Nam" there (did you mean "Name"?)`
 	if code != 2 || strings.TrimSpace(stderr) != want {
 		t.Errorf("%d %s\nnot %s", code, stderr, want)
@@ -160,7 +160,7 @@ func TestOpenAPI_Reload(t *testing.T) {
 	t.Parallel()
 	document := writePets(t)
 	dir := filepath.Dir(document)
-	p := harness.Start(t, "-m", document, "--strict-documents")
+	p := Start(t, "-m", document, "--strict-documents")
 	seen := len(p.Output())
 	harness.WriteFile(t, dir, "parts/schemas.yml", "definitions:\n  Pet: {const: {name: Tim}}\n")
 	p.WaitLine(seen, "configuration reloaded")
@@ -200,7 +200,7 @@ func TestOpenAPI_ManyWarnings(t *testing.T) {
 	for _, format := range []string{"println", "json"} {
 		dir := t.TempDir()
 		args := []string{"-f", format, "-m", harness.WriteFile(t, dir, "many.yml", document.String()), "-c", harness.WriteFile(t, dir, "own.yml", own.String())}
-		p := harness.Start(t, args...)
+		p := Start(t, args...)
 		p.Signal(syscall.SIGHUP)
 		p.WaitLine(0, "configuration reloaded")
 		p.Signal(syscall.SIGTERM)
@@ -222,7 +222,7 @@ func TestOpenAPI_ManyWarnings(t *testing.T) {
 		if lines(counted+"5", "many.yml:4:", "#/paths/~1p0/get/", sent) != 2 {
 			t.Errorf("%s: the line lacks the number of warnings or the place of the first", format)
 		}
-		p = harness.Launch(t, nil, append([]string{"validate"}, args...)...)
+		p = Launch(t, nil, append([]string{"validate"}, args...)...)
 		if code := p.Exit(); code != 0 || lines(sent) != 5 || lines(odd) != 3 || lines(left) != 5 {
 			t.Errorf("%s: validate exits with %d and does not list all warnings", format, code)
 		}
@@ -247,18 +247,18 @@ func TestOpenAPI_RemoteReferences(t *testing.T) {
 			"content: {application/json: {schema: {$ref: '"+remote.URL+ref+"'}}}}}}\n")
 	}
 	document := with("/schemas/pet.yml")
-	code, _, stderr := harness.Refused(t, nil, "-m", document, "--strict-documents")
+	code, _, stderr := Refused(t, nil, "-m", document, "--strict-documents")
 	if code != 2 || !strings.Contains(stderr, document+":5:") || !strings.Contains(stderr, "such references are read only with --allow-remote-refs") {
 		t.Errorf("without the flag: %d %s", code, stderr)
 	}
-	p := harness.Launch(t, []string{"MOCKSERVER_ALLOW_REMOTE_REFS=true"}, "-m", document).Listening()
+	p := Launch(t, []string{"MOCKSERVER_ALLOW_REMOTE_REFS=true"}, "-m", document).Listening()
 	p.Get("/pet").Want(t, 200, `"from afar"`)
 
-	code, _, stderr = harness.Refused(t, nil, "-m", with("/missing.yml"), "--allow-remote-refs")
+	code, _, stderr = Refused(t, nil, "-m", with("/missing.yml"), "--allow-remote-refs")
 	if code != 2 || !strings.Contains(stderr, "/missing.yml cannot be fetched: it answered with status 404 Not Found") {
 		t.Errorf("a missing document: %d %s", code, stderr)
 	}
-	code, _, stderr = harness.Refused(t, nil, "-m", with("/schemas/name.json#/Local"), "--allow-remote-refs", "--strict-documents")
+	code, _, stderr = Refused(t, nil, "-m", with("/schemas/name.json#/Local"), "--allow-remote-refs", "--strict-documents")
 	if code != 2 || !strings.Contains(stderr, "a document from another host refers to") {
 		t.Errorf("a remote document that refers to a local file: %d %s", code, stderr)
 	}
@@ -293,7 +293,7 @@ paths:
               requestBody: {content: {application/json: {example: {text: '{{json-params.secret}}'}}}}
               responses: {'200': {description: ok}}
 `)
-	p := harness.Start(t, "-m", document)
+	p := Start(t, "-m", document)
 	p.Do("POST", "/orders/book?q=1%202", `{"callback": {"url": "`+target.URL+`/hook"}, "secret": "s"}`, "X-Ref: r/1", "Content-Type: application/json").
 		Want(t, 201, `{"id":"o 7","n":3}`)
 	want := `POST /hook/book/1%202/r%2F1?m=POST&s=201&id=o%207&at=%2Forders%2F7 application/json {{kind}} {"text":"{{json-params.secret}}"}`
@@ -308,7 +308,7 @@ paths:
 // The webhooks of an OpenAPI 3.1 document are listed in the log, and never sent.
 func TestOpenAPI_Catalogue(t *testing.T) {
 	t.Parallel()
-	p := harness.Start(t, "-m", harness.WriteFile(t, t.TempDir(), "api.yml", `
+	p := Start(t, "-m", harness.WriteFile(t, t.TempDir(), "api.yml", `
 openapi: 3.1.0
 info: {title: t, version: '1'}
 webhooks:

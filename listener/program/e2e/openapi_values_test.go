@@ -36,10 +36,10 @@ func TestGeneratedValues_MakeSense(t *testing.T) {
 	t.Parallel()
 	file := harness.WriteFile(t, t.TempDir(), "api.yml", peopleDocument)
 	const warning = `#/components/schemas/Person: x-faker of the property code: unknown hint helpers.nonsense; the value is generated without it`
-	if code, stdout, stderr := harness.Refused(t, nil, "validate", "-m", file); code != 0 || !strings.Contains(stdout, warning) {
+	if code, stdout, stderr := Refused(t, nil, "validate", "-m", file); code != 0 || !strings.Contains(stdout, warning) {
 		t.Errorf("validate: got exit code %d, %s%s\nwant 0 and the warning %s", code, stdout, stderr, warning)
 	}
-	p := harness.Start(t, "--seed", "5", "-m", file)
+	p := Start(t, "--seed", "5", "-m", file)
 	for _, path := range []string{"/person", "/person?__dynamic=true", "/person?__dynamic=true"} {
 		a := p.Do("GET", path, "")
 		var person struct {

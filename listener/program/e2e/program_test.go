@@ -36,13 +36,13 @@ func TestProgram_TheDefaultConfigurationIsFound(t *testing.T) {
 			t.Parallel()
 			home := t.TempDir()
 			for name, body := range c.files {
-				harness.WriteFile(t, home, name, harness.One(body))
+				harness.WriteFile(t, home, name, One(body))
 			}
 			env := []string{"HOME=" + home}
 			if c.xdg != "" {
 				env = append(env, "XDG_CONFIG_HOME="+filepath.Join(home, c.xdg))
 			}
-			harness.Launch(t, env).Listening().Get("/a").Want(t, 200, c.want)
+			Launch(t, env).Listening().Get("/a").Want(t, 200, c.want)
 		})
 	}
 }
@@ -51,7 +51,7 @@ func TestProgram_WithoutAConfigurationItSaysWhereItLookedAndHowToBegin(t *testin
 	t.Parallel()
 	home, xdg := t.TempDir(), t.TempDir()
 	for _, args := range [][]string{nil, {"serve"}, {"validate"}} {
-		code, stdout, stderr := harness.Refused(t, []string{"HOME=" + home, "XDG_CONFIG_HOME=" + xdg}, args...)
+		code, stdout, stderr := Refused(t, []string{"HOME=" + home, "XDG_CONFIG_HOME=" + xdg}, args...)
 		if code != 2 || stdout != "" {
 			t.Errorf("%v: got exit code %d and on standard output %q, want 2 and nothing", args, code, stdout)
 		}
@@ -65,9 +65,9 @@ func TestProgram_WithoutAConfigurationItSaysWhereItLookedAndHowToBegin(t *testin
 func TestProgram_FlagBeatsEnvironmentBeatsDefault(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	flag, env, mocks := harness.WriteFile(t, dir, "flag.yml", harness.One("flag")), harness.WriteFile(t, dir, "env.yml", harness.One("env")), harness.WriteFile(t, dir, "mocks.yml", harness.One("mocks"))
+	flag, env, mocks := harness.WriteFile(t, dir, "flag.yml", One("flag")), harness.WriteFile(t, dir, "env.yml", One("env")), harness.WriteFile(t, dir, "mocks.yml", One("mocks"))
 	home := t.TempDir()
-	harness.WriteFile(t, home, ".config/mockserver.yml", harness.One("default"))
+	harness.WriteFile(t, home, ".config/mockserver.yml", One("default"))
 	for _, c := range []struct {
 		name string
 		env  []string
@@ -88,7 +88,7 @@ func TestProgram_FlagBeatsEnvironmentBeatsDefault(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			harness.Launch(t, append(c.env, "HOME="+home), c.args...).Listening().Get("/a").Want(t, 200, c.want)
+			Launch(t, append(c.env, "HOME="+home), c.args...).Listening().Get("/a").Want(t, 200, c.want)
 		})
 	}
 }
@@ -96,9 +96,9 @@ func TestProgram_FlagBeatsEnvironmentBeatsDefault(t *testing.T) {
 func TestProgram_MocksJoinTheConfiguration(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	config := harness.WriteFile(t, dir, "mock.yml", harness.One("first"))
+	config := harness.WriteFile(t, dir, "mock.yml", One("first"))
 	mocks := harness.WriteFile(t, dir, "more.json", `[{"endpoint": {"path": "/b", "response": {"body": "second"}}}, {"endpoint": {"path": "/a", "response": {"body": "never"}}}]`)
-	p := harness.Start(t, "-c", config, "-m", mocks)
+	p := Start(t, "-c", config, "-m", mocks)
 	p.Get("/a").Want(t, 200, "first")
 	p.Get("/b").Want(t, 200, "second")
 }
@@ -107,7 +107,7 @@ func TestProgram_HelpListsEveryFlagAndVariableWithItsDefault(t *testing.T) {
 	t.Parallel()
 	var first string
 	for _, args := range [][]string{{"-h"}, {"--help"}, {"help"}, {"-h", "--no-such-flag"}} {
-		code, stdout, stderr := harness.Refused(t, nil, args...)
+		code, stdout, stderr := Refused(t, nil, args...)
 		if code != 0 || stderr != "" {
 			t.Errorf("%v: got exit code %d and on standard error %q, want 0 and nothing", args, code, stderr)
 		}
@@ -168,13 +168,13 @@ func TestProgram_HelpListsEveryFlagAndVariableWithItsDefault(t *testing.T) {
 
 func TestProgram_EachSettingHasBothAFlagAndAVariable(t *testing.T) {
 	t.Parallel()
-	_, usage, _ := harness.Refused(t, nil, "-h")
+	_, usage, _ := Refused(t, nil, "-h")
 	rows := regexp.MustCompile(`(?m)^ *(?:-\w, )?(--[a-z-]+)( [A-Z]+)? .*$`).FindAllStringSubmatch(usage, -1)
 	if len(rows) < 12 {
 		t.Fatalf("found only %d flags in\n%s", len(rows), usage)
 	}
 	home := t.TempDir()
-	harness.WriteFile(t, home, ".config/mockserver.yml", harness.One("fine"))
+	harness.WriteFile(t, home, ".config/mockserver.yml", One("fine"))
 	for _, row := range rows {
 		line, flag := row[0], row[1]
 		if flag == "--help" || flag == "--version" || flag == "--webhook-store" || flag == "--state" || flag == "--sentry-dsn" || flag == "--admin-token" { // none of these can have this text as a wrong value: TestReports_WrongDSN, TestAdmin_ABadTokenIsRefusedAndNotShown
@@ -201,7 +201,7 @@ func TestProgram_EachSettingHasBothAFlagAndAVariable(t *testing.T) {
 				} else {
 					env = append(env, says)
 				}
-				code, stdout, stderr := harness.Refused(t, env, args...)
+				code, stdout, stderr := Refused(t, env, args...)
 				if code != 2 || stdout != "" || !strings.Contains(stderr, "??") {
 					t.Errorf("%s: got exit code %d, %q and %q, want 2, nothing and an error about ??", says, code, stdout, stderr)
 				}
@@ -225,7 +225,7 @@ func TestProgram_EachCommandHasItsOwnHelp(t *testing.T) {
 		{[]string{"help", "import"}, []string{"usage: mockserver import FILE...", "--check"}, "--admin"},
 		{[]string{"help", "bench"}, []string{"usage: mockserver bench [FILE...]", "--scenario"}, "--admin"},
 	} {
-		code, stdout, stderr := harness.Refused(t, nil, c.args...)
+		code, stdout, stderr := Refused(t, nil, c.args...)
 		if code != 0 || stderr != "" || !harness.ContainsAll(stdout, c.says) || strings.Contains(stdout, c.not) {
 			t.Errorf("%v: got exit code %d, on standard error %q and\n%s\nwant 0, nothing, and %q without %q", c.args, code, stderr, stdout, c.says, c.not)
 		}
@@ -235,10 +235,10 @@ func TestProgram_EachCommandHasItsOwnHelp(t *testing.T) {
 func TestProgram_FilesAreArguments(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	harness.WriteFile(t, dir, "a.yml", harness.At("/a", "a")+harness.At("/b", "b")+harness.At("/c", "c")+harness.At("/d", "d"))
-	harness.WriteFile(t, dir, "b.yml", harness.At("/e", "e")+harness.At("/f", "f")+harness.At("/g", "g"))
+	harness.WriteFile(t, dir, "a.yml", At("/a", "a")+At("/b", "b")+At("/c", "c")+At("/d", "d"))
+	harness.WriteFile(t, dir, "b.yml", At("/e", "e")+At("/f", "f")+At("/g", "g"))
 	harness.WriteFile(t, dir, "pets.yml", "openapi: 3.0.0\ninfo: {title: Pets, version: '1'}\npaths:\n  /pets:\n    get: {operationId: listPets, responses: {'200': {description: ok}}}\n")
-	p := harness.LaunchIn(t, dir, []string{"CONFIG=none.yml", "MOCKSERVER_PORT=9", "MOCKSERVER_SEDE=1"}, "a.yml", "-p", "0", "pets.yml").Listening()
+	p := LaunchIn(t, dir, []string{"CONFIG=none.yml", "MOCKSERVER_PORT=9", "MOCKSERVER_SEDE=1"}, "a.yml", "-p", "0", "pets.yml").Listening()
 	p.WaitLine(0, "WARN", "MOCKSERVER_PORT: unknown (did you mean PORT?)")
 	p.WaitLine(0, "WARN", "MOCKSERVER_SEDE: unknown (did you mean MOCKSERVER_SEED?)")
 	p.WaitLine(0, "first routes", `routes="GET /a, GET /b, GET /c, GET /d, GET /pets"`, "more=0")
@@ -258,7 +258,7 @@ func TestProgram_FilesAreArguments(t *testing.T) {
 		{[]string{"vaildate", "a.yml"}, 2, []string{`"vaildate": no such command or file (did you mean "validate"?)`}},
 		{[]string{"schema", "a.yml"}, 2, []string{"schema takes no files"}},
 	} {
-		p := harness.LaunchIn(t, dir, nil, c.args...)
+		p := LaunchIn(t, dir, nil, c.args...)
 		if code := p.Exit(); code != c.code || !harness.ContainsAll(strings.Join(p.Output(), "\n")+"\n", c.says) {
 			t.Errorf("%v: got exit code %d and %q, want %d and %q", c.args, code, p.Output(), c.code, c.says)
 		}
@@ -268,7 +268,7 @@ func TestProgram_FilesAreArguments(t *testing.T) {
 func TestProgram_TheVersionIsPrinted(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"-v"}, {"--version"}, {"version"}} {
-		code, stdout, stderr := harness.Refused(t, []string{"PORT=??"}, args...)
+		code, stdout, stderr := Refused(t, []string{"PORT=??"}, args...)
 		if code != 0 || stderr != "" || !regexp.MustCompile(`^mockserver \S.*\n$`).MatchString(stdout) {
 			t.Errorf("%v: got exit code %d, %q and %q, want 0, a line and nothing", args, code, stdout, stderr)
 		}
@@ -277,7 +277,7 @@ func TestProgram_TheVersionIsPrinted(t *testing.T) {
 
 func TestProgram_ABadFlagIsRefused(t *testing.T) {
 	t.Parallel()
-	file := harness.WriteFile(t, t.TempDir(), "mock.yml", harness.One("fine"))
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", One("fine"))
 	for _, c := range []struct {
 		name string
 		env  []string
@@ -299,7 +299,7 @@ func TestProgram_ABadFlagIsRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			code, stdout, stderr := harness.Refused(t, c.env, append(c.args, "-c", file)...)
+			code, stdout, stderr := Refused(t, c.env, append(c.args, "-c", file)...)
 			if code != 2 || stdout != "" || !harness.ContainsAll(stderr, c.says) {
 				t.Errorf("got exit code %d, on standard output %q and on standard error\n%s\nwant 2, nothing, and %q", code, stdout, stderr, c.says)
 			}
@@ -315,9 +315,9 @@ func TestProgram_APortInUseIsNamed(t *testing.T) {
 	}
 	defer l.Close()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
-	file := harness.WriteFile(t, t.TempDir(), "mock.yml", harness.One("fine"))
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", One("fine"))
 	for _, args := range [][]string{{"--port", port}, {"--port", port, "-f", "json"}} {
-		code, stdout, stderr := harness.Refused(t, nil, append(args, "-c", file)...)
+		code, stdout, stderr := Refused(t, nil, append(args, "-c", file)...)
 		if code != 1 || strings.Contains(stdout, "listening") || !harness.ContainsAll(stderr, []string{port, "in use"}) {
 			t.Errorf("%v: got exit code %d, %q and %q, want 1 and that port %s is in use", args, code, stdout, stderr, port)
 		}
@@ -330,8 +330,8 @@ func TestProgram_TheDefaultPortIs8000(t *testing.T) {
 	if l, err := net.Listen("tcp", "127.0.0.1:8000"); err == nil {
 		defer l.Close()
 	}
-	file := harness.WriteFile(t, t.TempDir(), "mock.yml", harness.One("fine"))
-	code, _, stderr := harness.Refused(t, []string{"PORT="}, "-c", file)
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", One("fine"))
+	code, _, stderr := Refused(t, []string{"PORT="}, "-c", file)
 	if code != 1 || !strings.Contains(stderr, "8000") {
 		t.Errorf("got exit code %d and %q, want 1 and that port 8000 is in use", code, stderr)
 	}
@@ -345,7 +345,7 @@ func TestProgram_PortAndHostAreFlagsAndVariables(t *testing.T) {
 	}
 	defer taken.Close()
 	_, port, _ := net.SplitHostPort(taken.Addr().String())
-	file := harness.WriteFile(t, t.TempDir(), "mock.yml", harness.One("fine"))
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", One("fine"))
 	for _, c := range []struct {
 		name    string
 		env     []string
@@ -358,7 +358,7 @@ func TestProgram_PortAndHostAreFlagsAndVariables(t *testing.T) {
 		{"all addresses are the default", []string{"HOST="}, nil, `(0\.0\.0\.0|\[::\]):[1-9][0-9]*`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := harness.Launch(t, c.env, append(c.args, "-c", file)...).Listening()
+			p := Launch(t, c.env, append(c.args, "-c", file)...).Listening()
 			p.Get("/a").Want(t, 200, "fine")
 			if line := p.WaitLine(0, "listening"); !regexp.MustCompile(`[ =/"]` + c.address + `\b`).MatchString(line) {
 				t.Errorf("the address in use is not logged: %q, want %s", line, c.address)
@@ -369,7 +369,7 @@ func TestProgram_PortAndHostAreFlagsAndVariables(t *testing.T) {
 
 func TestProgram_PortZeroTakesAFreeOne(t *testing.T) {
 	t.Parallel()
-	a, b := harness.Serving(t, harness.One("a")), harness.Serving(t, harness.One("b"))
+	a, b := Serving(t, One("a")), Serving(t, One("b"))
 	if a.URL == b.URL {
 		t.Errorf("both listen on %s", a.URL)
 	}
@@ -383,9 +383,9 @@ func eventful(t *testing.T, format string) (stdout, stderr string) {
 	t.Helper()
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
-	config := harness.One("fine") + "- endpoint: {path: /remote, response: {external-body: {provider: json, path: '" + gone.URL + "/x'}}}\n"
+	config := One("fine") + "- endpoint: {path: /remote, response: {external-body: {provider: json, path: '" + gone.URL + "/x'}}}\n"
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", config)
-	p := harness.Launch(t, nil, "-c", file, "-f", format, "--access-log").Listening()
+	p := Launch(t, nil, "-c", file, "-f", format, "--access-log").Listening()
 	p.Get("/a").Want(t, 200, "fine")
 	p.Do("POST", "/a", "")
 	p.Get("/nowhere")
@@ -417,12 +417,12 @@ func logged(t *testing.T, stdout, stderr string) {
 	for _, want := range [][]string{
 		{"listening", "http://127.0.0.1:"}, {"/nowhere", "endpoint_not_found"}, {"POST", "/a", "method_not_allowed"}, {"configuration reloaded"}, {"last good configuration"},
 	} {
-		if !harness.HasLine(stdout, want) || harness.HasLine(stderr, want) {
+		if !HasLine(stdout, want) || HasLine(stderr, want) {
 			t.Errorf("a line that contains %q must be on standard output, and only there:\n%s", want, stdout)
 		}
 	}
 	for _, want := range [][]string{{"GET /remote", "upstream_failed"}, {"mock.yml:3:", "[2].endpoint.path"}, {"mock.yml:3:", "[2].endpoint.response.status"}} {
-		if !harness.HasLine(stderr, want) || harness.HasLine(stdout, want) {
+		if !HasLine(stderr, want) || HasLine(stdout, want) {
 			t.Errorf("a line that contains %q must be on standard error, and only there:\n%s", want, stderr)
 		}
 	}
@@ -473,7 +473,7 @@ func TestProgram_StartUpErrorsAreJSONToo(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			code, stdout, stderr := harness.Refused(t, c.env, c.args...)
+			code, stdout, stderr := Refused(t, c.env, c.args...)
 			if code != 2 || stdout != "" || !harness.ContainsAll(stderr, c.says) {
 				t.Errorf("got exit code %d, %q and\n%s\nwant 2, nothing and %q", code, stdout, stderr, c.says)
 			}
@@ -488,7 +488,7 @@ func TestProgram_StartUpErrorsAreJSONToo(t *testing.T) {
 // log writes durations as text. docs/log.md names each key.
 func TestProgram_DurationsInTheJSONLogAreNumbers(t *testing.T) {
 	t.Parallel()
-	reference, err := os.ReadFile(harness.File("docs", "log.md"))
+	reference, err := os.ReadFile(File("docs", "log.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -542,7 +542,7 @@ func TestProgram_WhatComesFromARequestIsEscapedInTheLog(t *testing.T) {
 	for _, format := range []string{"println", "json"} {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
-			p := harness.Serving(t, "- endpoint: {path: '/n/:id|int', response: {body: fine}}\n", "-f", format, "--access-log")
+			p := Serving(t, "- endpoint: {path: '/n/:id|int', response: {body: fine}}\n", "-f", format, "--access-log")
 			for _, target := range []string{
 				"/n/x%0AFORGED%0d%0AFORGED%1b[31m%22%00", // decoded in the reason
 				"/n/7?%0AFORGED%1b[31m",
@@ -580,7 +580,7 @@ func TestProgram_WhatComesFromARequestIsEscapedInTheLog(t *testing.T) {
 
 func TestProgram_UnmatchedRequestsAreLoggedWithTheirReason(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, "- endpoint: {path: /a, if: query-params.page = 2, response: {body: fine}}\n")
+	p := Serving(t, "- endpoint: {path: /a, if: query-params.page = 2, response: {body: fine}}\n")
 	p.Get("/a")
 	p.WaitLine(0, "GET", "/a", "condition", "query-params.page = 2")
 	p.Do("POST", "/a", "")
@@ -589,7 +589,7 @@ func TestProgram_UnmatchedRequestsAreLoggedWithTheirReason(t *testing.T) {
 
 func TestProgram_TenUnmatchedRequestsASecondAreLogged(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, harness.One("fine"))
+	p := Serving(t, One("fine"))
 	const sent = 400
 	begun := time.Now()
 	for range sent {
@@ -607,7 +607,7 @@ func TestProgram_TenUnmatchedRequestsASecondAreLogged(t *testing.T) {
 // further request is sent, and so does a line at the end.
 func TestProgram_LinesThatAreLeftOutAreCounted(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, harness.One("fine"))
+	p := Serving(t, One("fine"))
 	suppressed := regexp.MustCompile(` suppressed=(\d+)`)
 	counts := func() (lines, left int) {
 		for _, line := range p.Output() {
@@ -654,12 +654,12 @@ func TestProgram_AllRequestsAreLoggedOnlyWithAccessLog(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			p := harness.Serving(t, harness.One("fine"), c.args...)
+			p := Serving(t, One("fine"), c.args...)
 			p.Get("/a?n=1").Want(t, 200, "fine")
 			p.Do("POST", "/a", "")
 			stdout, _ := p.Stopped()
 			for _, want := range [][]string{{"GET", "/a?n=1", "200"}, {"POST", "/a", "405", "took"}} {
-				if got := harness.HasLine(stdout, want); got != c.want {
+				if got := HasLine(stdout, want); got != c.want {
 					t.Errorf("logged %q: %v, want %v:\n%s", want, got, c.want, stdout)
 				}
 			}
@@ -670,7 +670,7 @@ func TestProgram_AllRequestsAreLoggedOnlyWithAccessLog(t *testing.T) {
 // A connection that never sent a request does not appear in the access log.
 func TestProgram_ASilentConnectionIsNoRequest(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, harness.One("fine"), "--access-log")
+	p := Serving(t, One("fine"), "--access-log")
 	for range 2 {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 		if err != nil {

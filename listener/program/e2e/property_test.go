@@ -16,8 +16,6 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"mockserver/internal/harness"
 )
 
 // nasties are texts that have crashed or confused servers before.
@@ -124,7 +122,7 @@ type session struct {
 	in   *bufio.Reader
 }
 
-func newSession(p *harness.Process) *session {
+func newSession(p *Process) *session {
 	c := p.Dial()
 	return &session{c, bufio.NewReader(c)}
 }
@@ -190,7 +188,7 @@ func TestProperty_NoTextOfARequestChangesTheStructureOfAnAnswer(t *testing.T) {
 				quoted("[{{"+s.expression+"}}]"), quoted(up.URL+strings.ReplaceAll("/base/{{v}}/end?q={{v}}&last=1", "{{v}}", "{{"+s.expression+"}}")))
 		}
 	}
-	p := harness.Serving(t, b.String())
+	p := Serving(t, b.String())
 	for i, s := range sources {
 		t.Run("from the "+s.name, func(t *testing.T) {
 			t.Parallel()
@@ -320,7 +318,7 @@ func checkURL(t *testing.T, m message, text string) {
 // are almost JSON.
 func TestProperty_AnAnswerIsJSONWhateverJSONComes(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, fmt.Sprintf("- endpoint: {method: POST, path: '/own0/:id', response: {headers: {X-Echo: '[{{json-params.v}}]'}, body: %s}}\n",
+	p := Serving(t, fmt.Sprintf("- endpoint: {method: POST, path: '/own0/:id', response: {headers: {X-Echo: '[{{json-params.v}}]'}, body: %s}}\n",
 		quoted(`{"in": "{{json-params.v}}", "out": {{json-params.v}}, "all": {{json-params}}, "first": [{{json-params.v|first}}, {{json-params.v|last}}, {{json-params.v|json}}]}`)))
 	c := newSession(p)
 	for _, value := range []string{

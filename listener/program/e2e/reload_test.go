@@ -58,11 +58,11 @@ func TestReload_AChangedFileIsServed(t *testing.T) {
 		for _, flag := range []string{"-c", "-m"} {
 			t.Run(c.name+", "+flag, func(t *testing.T) {
 				t.Parallel()
-				file := harness.WriteFile(t, t.TempDir(), "mock.yml", harness.One("old"))
-				p := harness.Start(t, flag, file)
+				file := harness.WriteFile(t, t.TempDir(), "mock.yml", One("old"))
+				p := Start(t, flag, file)
 				p.Get("/a").Want(t, 200, "old")
 				n := len(p.Output())
-				c.change(t, file, harness.One("new")+"#\n")
+				c.change(t, file, One("new")+"#\n")
 				p.WaitLine(n, "configuration reloaded")
 				p.Get("/a").Want(t, 200, "new")
 			})
@@ -88,14 +88,14 @@ func symlink(t *testing.T, target, name string) {
 func TestReload_TheSwapOfAMountedConfigMapIsServed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	harness.WriteFile(t, dir, "..2026_01/mock.yml", harness.One("old"))
+	harness.WriteFile(t, dir, "..2026_01/mock.yml", One("old"))
 	symlink(t, "..2026_01", filepath.Join(dir, "..data"))
 	symlink(t, "..data/mock.yml", filepath.Join(dir, "mock.yml"))
-	p := harness.Start(t, "-c", filepath.Join(dir, "mock.yml"))
+	p := Start(t, "-c", filepath.Join(dir, "mock.yml"))
 	p.Get("/a").Want(t, 200, "old")
 
 	n := len(p.Output())
-	harness.WriteFile(t, dir, "..2026_02/mock.yml", harness.One("new"))
+	harness.WriteFile(t, dir, "..2026_02/mock.yml", One("new"))
 	symlink(t, "..2026_02", filepath.Join(dir, "..data_tmp"))
 	rename(t, filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data"))
 	if err := os.RemoveAll(filepath.Join(dir, "..2026_01")); err != nil {
@@ -107,8 +107,8 @@ func TestReload_TheSwapOfAMountedConfigMapIsServed(t *testing.T) {
 
 func TestReload_SIGHUPReloadsNow(t *testing.T) {
 	t.Parallel()
-	file := harness.WriteFile(t, t.TempDir(), "mock.yml", harness.One("same"))
-	p := harness.Start(t, "-c", file)
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", One("same"))
+	p := Start(t, "-c", file)
 	for range 3 {
 		n := len(p.Output())
 		p.Signal(syscall.SIGHUP) // although nothing has changed
@@ -125,10 +125,10 @@ func TestReload_ABrokenChangeIsLoggedWithAllItsErrorsAndTheLastGoodOneServed(t *
 		says  [][]string // expected lines on standard error
 	}{
 		{"two mistakes", func(t *testing.T, file string) {
-			harness.WriteFile(t, filepath.Dir(file), "mock.yml", harness.One("broken")+"- endpoint: {path: /b, respons: {}}\n- endpoint: {path: '/b/:x|nope', response: {}}\n")
+			harness.WriteFile(t, filepath.Dir(file), "mock.yml", One("broken")+"- endpoint: {path: /b, respons: {}}\n- endpoint: {path: '/b/:x|nope', response: {}}\n")
 		}, [][]string{{"mock.yml:2:", "[1].endpoint.respons", "did you mean"}, {"mock.yml:3:", "[2].endpoint.path", "nope"}}},
 		{"a syntax error", func(t *testing.T, file string) {
-			harness.WriteFile(t, filepath.Dir(file), "mock.yml", harness.One("broken")+"- endpoint: {path: /b\n")
+			harness.WriteFile(t, filepath.Dir(file), "mock.yml", One("broken")+"- endpoint: {path: /b\n")
 		}, [][]string{{"mock.yml:"}}},
 		{"an empty file", func(t *testing.T, file string) {
 			harness.WriteFile(t, filepath.Dir(file), "mock.yml", "")
@@ -154,8 +154,8 @@ func TestReload_ABrokenChangeIsLoggedWithAllItsErrorsAndTheLastGoodOneServed(t *
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			file := harness.WriteFile(t, dir, "mock.yml", harness.One("good"))
-			p := harness.Start(t, "-c", file)
+			file := harness.WriteFile(t, dir, "mock.yml", One("good"))
+			p := Start(t, "-c", file)
 			n := len(p.Output())
 			c.spoil(t, file)
 			for _, parts := range c.says {
@@ -167,7 +167,7 @@ func TestReload_ABrokenChangeIsLoggedWithAllItsErrorsAndTheLastGoodOneServed(t *
 			stderr := p.Stderr.String()
 			p.Mu.Unlock()
 			for _, parts := range c.says {
-				if !harness.HasLine(stderr, parts) {
+				if !HasLine(stderr, parts) {
 					t.Errorf("no line on standard error contains %q:\n%s", parts, stderr)
 				}
 			}
@@ -178,7 +178,7 @@ func TestReload_ABrokenChangeIsLoggedWithAllItsErrorsAndTheLastGoodOneServed(t *
 					t.Fatal(err)
 				}
 			}
-			harness.WriteFile(t, dir, "mock.yml", harness.One("mended"))
+			harness.WriteFile(t, dir, "mock.yml", One("mended"))
 			p.WaitLine(n, "configuration reloaded")
 			p.Get("/a").Want(t, 200, "mended")
 		})
@@ -197,15 +197,15 @@ func TestReload_ARecordingThatCannotBeWrittenIsLogged(t *testing.T) {
 	}
 	old, changed := filepath.Join(dir, "old"), filepath.Join(dir, "changed")
 	file := harness.WriteFile(t, dir, "mock.yml", upstreams(old, "")+"- endpoint: {path: /a, response: {body: old}}\n")
-	p := harness.Start(t, "-c", file, "--admin", "127.0.0.1:0")
-	admin := harness.AdminOf(p)
+	p := Start(t, "-c", file, "--admin", "127.0.0.1:0")
+	admin := AdminOf(p)
 	taken := harness.WriteFile(t, dir, "taken", "not a directory")
 	harness.WriteFile(t, dir, "mock.yml", upstreams(changed, ", record: {to: "+taken+"}")+"- endpoint: {path: /a, response: {body: new}}\n")
 	p.Signal(syscall.SIGHUP)
 	p.WaitLine(0, "ERROR", "configuration not reloaded", "mock.yml:2:", "cannot record to "+taken)
 	p.WaitLine(0, "the last good configuration stays in service")
 	p.Get("/a").Want(t, 200, "old")
-	if harness.Value(t, harness.Scrape(t, admin), "mockserver_configuration_last_successful") != 0 {
+	if Value(t, Scrape(t, admin), "mockserver_configuration_last_successful") != 0 {
 		t.Error("the metrics report that the last configuration is served")
 	}
 	admin.Do("POST", "/__admin/reload", "").Refusal(t, 422, "invalid_configuration")
@@ -236,7 +236,7 @@ func TestReload_ARecordingThatCannotBeWrittenIsLogged(t *testing.T) {
 func TestReload_AnEmptyListIsNoMistake(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := harness.Start(t, "-c", harness.WriteFile(t, dir, "mock.yml", harness.One("old")))
+	p := Start(t, "-c", harness.WriteFile(t, dir, "mock.yml", One("old")))
 	n := len(p.Output())
 	harness.WriteFile(t, dir, "mock.yml", "[]\n")
 	p.WaitLine(n, "configuration reloaded")
@@ -247,10 +247,10 @@ func TestReload_AnEmptyListIsNoMistake(t *testing.T) {
 
 func TestReload_ARequestInFlightIsAnsweredAsItBegan(t *testing.T) {
 	t.Parallel()
-	u := harness.NewHeld(t)
+	u := NewHeld(t)
 	dir := t.TempDir()
-	p := harness.Start(t, "-c", harness.WriteFile(t, dir, "mock.yml", "- endpoint: {path: /a, response: {status: 201, external-body: {provider: json, path: '"+u.URL+"'}}}\n"))
-	done := make(chan harness.Answer, 1)
+	p := Start(t, "-c", harness.WriteFile(t, dir, "mock.yml", "- endpoint: {path: /a, response: {status: 201, external-body: {provider: json, path: '"+u.URL+"'}}}\n"))
+	done := make(chan Answer, 1)
 	go func() {
 		a, err := p.Try("GET", "/a", "")
 		if err != nil {
@@ -260,7 +260,7 @@ func TestReload_ARequestInFlightIsAnsweredAsItBegan(t *testing.T) {
 	}()
 	<-u.Arrived
 	n := len(p.Output())
-	harness.WriteFile(t, dir, "mock.yml", harness.One("new"))
+	harness.WriteFile(t, dir, "mock.yml", One("new"))
 	p.Signal(syscall.SIGHUP)
 	p.WaitLine(n, "configuration reloaded")
 	p.Get("/a").Want(t, 200, "new")
@@ -273,7 +273,7 @@ func TestReload_ARequestInFlightIsAnsweredAsItBegan(t *testing.T) {
 func versionFile(n int) string {
 	var c strings.Builder
 	kept := 24 << 10
-	if harness.Race {
+	if Race {
 		kept = 1 << 10
 	}
 	fmt.Fprintf(&c, "- endpoint: {path: /version, response: {headers: {X-Text: &kept %q}, body: '%d'}}\n", strings.Repeat("k", kept), n)
@@ -286,7 +286,7 @@ func versionFile(n int) string {
 
 // load is a steady stream of requests over connections that are kept open.
 type load struct {
-	p       *harness.Process
+	p       *Process
 	applied atomic.Int64 // the version that is known to be served
 	written atomic.Int64 // the newest version that may be served
 	sent    atomic.Int64
@@ -360,7 +360,7 @@ func (l *load) request(conn net.Conn, answers *bufio.Reader, path string) error 
 
 func TestReload_UnderLoad(t *testing.T) {
 	t.Parallel()
-	harness.NeedsProcess(t) // its memory is measured
+	NeedsProcess(t) // its memory is measured
 	if _, err := os.Stat("/proc/self/status"); err != nil {
 		t.Skip("no /proc here")
 	}
@@ -372,7 +372,7 @@ func TestReload_UnderLoad(t *testing.T) {
 	dir := t.TempDir()
 	harness.WriteFile(t, dir, "kept.json", `{"kept": true}`)
 	l := &load{
-		p:      harness.Start(t, "-c", harness.WriteFile(t, dir, "mock.yml", versionFile(0))),
+		p:      Start(t, "-c", harness.WriteFile(t, dir, "mock.yml", versionFile(0))),
 		failed: make(chan string, 10),
 		stop:   make(chan struct{}),
 	}
@@ -383,7 +383,7 @@ func TestReload_UnderLoad(t *testing.T) {
 		}
 		l.clients.Go(func() { l.client(path) })
 	}
-	var before harness.Usage
+	var before Usage
 	for n := 1; n <= reloads; n++ {
 		l.reload(dir, n)
 		if n == warmUp {
@@ -403,7 +403,7 @@ func TestReload_UnderLoad(t *testing.T) {
 	}
 	// The versions read after the warm-up hold 19 MiB of bodies, more than the garbage collector's
 	// slack.
-	if growth := after.RSS - before.RSS; growth > 15<<10 && volume.Full() && !harness.Race {
+	if growth := after.RSS - before.RSS; growth > 15<<10 && volume.Full() && !Race {
 		t.Errorf("memory grew by %d KiB, from %d", growth, before.RSS)
 	}
 	if after.Threads > before.Threads+4 || after.Descriptors > before.Descriptors+4 {

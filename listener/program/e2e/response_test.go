@@ -28,7 +28,7 @@ type message struct {
 
 // fetch sends one raw request and returns the response as received. headers are lines to add; Host
 // and Connection are set already.
-func fetch(p *harness.Process, method, target, body string, headers ...string) message {
+func fetch(p *Process, method, target, body string, headers ...string) message {
 	p.T.Helper()
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: mock.test\r\nConnection: close\r\n", method, target)
@@ -139,7 +139,7 @@ func TestResponse_DefaultContentType(t *testing.T) {
 	dir := t.TempDir()
 	harness.WriteFile(t, dir, "data.json", `{"a": 1}`)
 	harness.WriteFile(t, dir, "text.json", `"text"`)
-	p := harness.Start(t, "-c", harness.WriteFile(t, dir, "mock.yml", declare(responses...)))
+	p := Start(t, "-c", harness.WriteFile(t, dir, "mock.yml", declare(responses...)))
 	for i, c := range cases {
 		a := p.Get(fmt.Sprintf("/r%d", i))
 		if got := a.Header.Values("Content-Type"); a.Status != 200 || len(got) != 1 || got[0] != c.want {
@@ -171,7 +171,7 @@ func TestResponse_HeadersAreSentAsDeclared(t *testing.T) {
 	for _, c := range cases {
 		responses = append(responses, "{headers: "+c.headers+", body: 'text'}")
 	}
-	p := harness.Serving(t, declare(responses...))
+	p := Serving(t, declare(responses...))
 	for i, c := range cases {
 		m := fetch(p, "GET", fmt.Sprintf("/r%d?id=7", i), "")
 		if got := m.values(c.header); !slices.Equal(got, c.want) || m.body != "text" {
@@ -183,7 +183,7 @@ func TestResponse_HeadersAreSentAsDeclared(t *testing.T) {
 // The server always writes Date itself: a declared Date is ignored, with a warning.
 func TestResponse_ADeclaredDateIsLeftOutWithAWarning(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, declare(`{headers: {Date: "Tue, 15 Nov 1994 08:12:31 GMT"}, body: text}`))
+	p := Serving(t, declare(`{headers: {Date: "Tue, 15 Nov 1994 08:12:31 GMT"}, body: text}`))
 	got := fetch(p, "GET", "/r0", "").values("Date")
 	if len(got) != 1 {
 		t.Fatalf("got %q, want one Date", got)
@@ -196,7 +196,7 @@ func TestResponse_ADeclaredDateIsLeftOutWithAWarning(t *testing.T) {
 
 func TestResponse_TemplateFalseLeavesHeadersAlone(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, declare(`{template: false, headers: {X-A: "{{method}} {% if %}"}, body: "{{nobody}} {% raw"}`))
+	p := Serving(t, declare(`{template: false, headers: {X-A: "{{method}} {% if %}"}, body: "{{nobody}} {% raw"}`))
 	m := fetch(p, "GET", "/r0", "")
 	if got := m.values("X-A"); len(got) != 1 || got[0] != "{{method}} {% if %}" || m.body != "{{nobody}} {% raw" {
 		t.Errorf("got %q %q", got, m.body)
@@ -224,7 +224,7 @@ func TestResponse_LineBreaksOfARequestNeverMakeAHeader(t *testing.T) {
 				method, i, quoted("[{{"+c.source+"}}]"))
 		}
 	}
-	p := harness.Serving(t, b.String())
+	p := Serving(t, b.String())
 	for i, c := range cases {
 		method, headers := "GET", []string{}
 		if c.body != "" {
@@ -246,7 +246,7 @@ func TestResponse_LineBreaksOfARequestNeverMakeAHeader(t *testing.T) {
 
 func TestResponse_DeclaredFramingIsIgnoredWithAWarning(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `- endpoint:
+	p := Serving(t, `- endpoint:
     path: /framed
     response:
       headers:
@@ -281,7 +281,7 @@ func TestResponse_DeclaredFramingIsIgnoredWithAWarning(t *testing.T) {
 
 func TestResponse_204And304HaveNeitherBodyNorFraming(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `
+	p := Serving(t, `
 - endpoint: {path: /204, response: {status: 204, body: "not sent", headers: {X-Kept: "{{method}}"}}}
 - endpoint: {path: /304, response: {status: 304, body: {not: sent}, headers: {ETag: '"v1"'}}}
 - endpoint: {path: /204t, response: {status: 204, body: "{{method}}"}}
@@ -314,7 +314,7 @@ func TestResponse_204And304HaveNeitherBodyNorFraming(t *testing.T) {
 
 func TestResponse_DateIsSentAndServerIsNot(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, declare(`{body: text}`, `{status: 204}`))
+	p := Serving(t, declare(`{body: text}`, `{status: 204}`))
 	before := time.Now().Add(-2 * time.Second) // the server renews its date once a second
 	for _, target := range []string{"/r0", "/r1", "/none"} {
 		m := fetch(p, "GET", target, "")
@@ -359,7 +359,7 @@ func TestResponse_BodyIsByteExact(t *testing.T) {
 		fmt.Fprintf(&b, "- endpoint: {path: /templated%d, response: {headers: {Content-Type: text/plain}, body: %s}}\n", i, quoted(c.body+"[{{method}}]"+c.body))
 	}
 	b.WriteString("- endpoint:\n    path: /block\n    response:\n      body: |\n        a\n          b\n\n        {\"c\": 1}\n")
-	p := harness.Serving(t, b.String())
+	p := Serving(t, b.String())
 	for i, c := range cases {
 		for form, want := range map[string]string{"static": c.body, "raw": c.body, "templated": c.body + "[GET]" + c.body} {
 			if a := p.Get(fmt.Sprintf("/%s%d", form, i)); a.Body != want || a.Length != int64(len(want)) {
@@ -372,7 +372,7 @@ func TestResponse_BodyIsByteExact(t *testing.T) {
 
 func TestResponse_AMapOrListIsServedAsItsJSONText(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `
+	p := Serving(t, `
 - endpoint:
     path: /map/:id
     response:
@@ -412,7 +412,7 @@ const crossed = `
 
 func TestOPTIONS_IsAnsweredFromWhatIsDeclared(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, crossed)
+	p := Serving(t, crossed)
 	for _, c := range []struct {
 		name, path string
 		allow      []string
@@ -438,7 +438,7 @@ func TestOPTIONS_IsAnsweredFromWhatIsDeclared(t *testing.T) {
 
 func TestOPTIONS_DeclaredWins(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, crossed)
+	p := Serving(t, crossed)
 	a := p.Do("OPTIONS", "/declared", "", "Origin: https://a.test", "Access-Control-Request-Method: PUT")
 	a.Want(t, 202, "mine")
 	if a.Header.Get("X-Mine") != "1" {
@@ -455,7 +455,7 @@ func TestOPTIONS_DeclaredWins(t *testing.T) {
 
 func TestOPTIONS_Preflight(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, crossed)
+	p := Serving(t, crossed)
 	a := p.Do("OPTIONS", "/items", "", "Origin: https://a.test", "Access-Control-Request-Method: POST",
 		"Access-Control-Request-Headers: X-One, content-type")
 	a.Want(t, 200, "")
@@ -486,7 +486,7 @@ func TestOPTIONS_Preflight(t *testing.T) {
 // with the defaults of those that it does not declare.
 func TestOPTIONS_PreflightOfDeclaredHeaders(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `
+	p := Serving(t, `
 - endpoint: {method: PUT, path: /a, response: {headers: {Access-Control-Allow-Origin: "https://app.example", access-control-allow-credentials: true}}}
 - endpoint: {method: POST, path: /a, response: {headers: {Access-Control-Allow-Methods: POST, Access-Control-Allow-Headers: X-A, Access-Control-Max-Age: 5, Access-Control-Expose-Headers: X-B}}}
 - endpoint: {path: "/b/:id|int", response: {headers: {Access-Control-Allow-Origin: "{{header-params.origin}}", Vary: Origin, Access-Control-Allow-Headers: "{{path-params.id}}"}}}
@@ -541,7 +541,7 @@ func TestResponse_205HasNoBody(t *testing.T) {
 		_ = conn.Close()
 	}))
 	defer upstream.Close()
-	p := harness.Serving(t, `
+	p := Serving(t, `
 - upstream: {name: real, url: "`+upstream.URL+`"}
 - endpoint: {path: "/p/:name", response: {proxy: real}}
 - endpoint: {path: /fixed, response: {status: 205, body: x, headers: {X-Kept: 1}}}
@@ -575,7 +575,7 @@ func TestResponse_205HasNoBody(t *testing.T) {
 
 func TestHEAD_AnswersAsGETWithoutItsBody(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, crossed)
+	p := Serving(t, crossed)
 	for _, target := range []string{"/items", "/hello/a%20b"} {
 		get, head := fetch(p, "GET", target, ""), fetch(p, "HEAD", target, "")
 		if head.status != "HTTP/1.1 200 OK" || head.body != "" || !slices.Equal(head.names(), get.names()) {
@@ -598,7 +598,7 @@ func TestHEAD_AnswersAsGETWithoutItsBody(t *testing.T) {
 
 func TestCORS_AnyAnswerToAnOriginMayBeRead(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, crossed, "--max-body", "100")
+	p := Serving(t, crossed, "--max-body", "100")
 	const origin = "Origin: https://a.test"
 	for _, c := range []struct {
 		name, method, path, body string
@@ -629,7 +629,7 @@ func TestCORS_AnyAnswerToAnOriginMayBeRead(t *testing.T) {
 
 func TestCORS_DeclaredWins(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, crossed)
+	p := Serving(t, crossed)
 	a := p.Get("/own", "Origin: https://a.test")
 	if got := a.Header.Values("Access-Control-Allow-Origin"); !slices.Equal(got, []string{"https://one.test"}) {
 		t.Errorf("got origins %q", got)
@@ -645,7 +645,7 @@ func TestCORS_DeclaredWins(t *testing.T) {
 
 func TestCORS_NoCORSSwitchesAllOfItOff(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, crossed, "--no-cors")
+	p := Serving(t, crossed, "--no-cors")
 	for _, c := range []struct {
 		method, path string
 		status       int
@@ -670,7 +670,7 @@ func TestCORS_NoCORSSwitchesAllOfItOff(t *testing.T) {
 
 // wantFailure fails the test unless an answer is one of the server's own errors. It returns the
 // error's message.
-func wantFailure(a harness.Answer, t *testing.T, status int, title, code string) string {
+func wantFailure(a Answer, t *testing.T, status int, title, code string) string {
 	t.Helper()
 	fields := map[string]any{}
 	if err := json.Unmarshal([]byte(a.Body), &fields); err != nil {
@@ -690,7 +690,7 @@ func wantFailure(a harness.Answer, t *testing.T, status int, title, code string)
 
 func TestFailure_HasATitleACodeAndAMessage(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, crossed, "--max-body", "1KiB")
+	p := Serving(t, crossed, "--max-body", "1KiB")
 	if m := wantFailure(p.Get("/item"), t, 404, "No endpoint", "endpoint_not_found"); !strings.Contains(m, "/items") {
 		t.Errorf("the nearest endpoint is not named: %q", m)
 	}
@@ -703,7 +703,7 @@ func TestFailure_HasATitleACodeAndAMessage(t *testing.T) {
 
 func TestFailure_MalformedHTTPIsAnswered400AndClosed(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, crossed)
+	p := Serving(t, crossed)
 	const valid = "GET /items HTTP/1.1\r\nHost: a\r\n\r\n" // never reached
 	for _, c := range []struct{ name, request string }{
 		{"no HTTP at all", "nonsense\r\n\r\n"},
@@ -726,7 +726,7 @@ func TestFailure_MalformedHTTPIsAnswered400AndClosed(t *testing.T) {
 
 func TestFailure_AHeaderBlockOver64KiBIs431(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, declare(`{body: "{{header-params.X-Long|length}}"}`))
+	p := Serving(t, declare(`{body: "{{header-params.X-Long|length}}"}`))
 	long := func(n int) string {
 		return "GET /r0 HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Long: " + strings.Repeat("x", n) + "\r\n\r\n"
 	}
@@ -741,7 +741,7 @@ func TestFailure_AHeaderBlockOver64KiBIs431(t *testing.T) {
 func TestFailure_ABodyOverTheLimitIs413(t *testing.T) {
 	t.Parallel()
 	const configuration = `- endpoint: {method: POST, path: /size, response: {body: "{{body|length}}"}}`
-	small, usual := harness.Serving(t, configuration, "--max-body", "1000"), harness.Serving(t, configuration)
+	small, usual := Serving(t, configuration, "--max-body", "1000"), Serving(t, configuration)
 	small.Do("POST", "/size", strings.Repeat("x", 1000)).Want(t, 200, "1000")
 	wantFailure(small.Do("POST", "/size", strings.Repeat("x", 1001)), t, 413, "Request body too large", "payload_too_large")
 	chunked := func(n int) string {
@@ -763,7 +763,7 @@ func TestFailure_ABodyOverTheLimitIs413(t *testing.T) {
 
 // drip sends a byte of an endless header at intervals, and returns what the server had sent when
 // it closed the connection.
-func drip(p *harness.Process, c net.Conn, begin string) string {
+func drip(p *Process, c net.Conn, begin string) string {
 	p.T.Helper()
 	if _, err := io.WriteString(c, begin); err != nil {
 		p.T.Error(err)
@@ -791,7 +791,7 @@ func drip(p *harness.Process, c net.Conn, begin string) string {
 
 func TestFailure_SlowHeadersAreClosed(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, declare(`{body: text}`))
+	p := Serving(t, declare(`{body: text}`))
 	const request = "GET /r0 HTTP/1.1\r\nHost: a\r\n"
 	first, second := p.Dial(), p.Dial()
 	closed := make(chan string, 1)
@@ -807,7 +807,7 @@ func TestFailure_SlowHeadersAreClosed(t *testing.T) {
 
 func TestResponse_ToHeadersInTwoPieces(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, declare(`{body: text}`))
+	p := Serving(t, declare(`{body: text}`))
 	c := p.Dial()
 	if _, err := io.WriteString(c, "GET /r0 HTTP/1.1\r\nHost: a\r\n"); err != nil {
 		t.Fatal(err)
@@ -825,7 +825,7 @@ func TestResponse_ToHeadersInTwoPieces(t *testing.T) {
 
 func TestFailure_OwnServerErrorsAreLoggedOnceAMinuteAndDeclaredOnesNever(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `
+	p := Serving(t, `
 - endpoint: {path: /one, response: {external-body: {provider: json, path: "http://127.0.0.1:1/one"}}}
 - endpoint: {path: /two, response: {external-body: {provider: json, path: "http://127.0.0.1:1/two"}}}
 - endpoint: {path: /declared, response: {status: 503, body: declared}}

@@ -30,7 +30,7 @@ type restServer struct {
 
 // ours serves the things as a resource, with the parameter names of another server.
 func ours(t *testing.T, names string, lists map[string]string) restServer {
-	p := harness.Serving(t, `
+	p := Serving(t, `
 - resource:
     path: /things
     data: {rows: `+things+`}
@@ -59,7 +59,7 @@ func rival(t *testing.T, program, file, content string, args func(file, port str
 	harness.WriteFile(t, dir, file, strings.ReplaceAll(content, "PORT", port))
 	cmd := exec.Command(path, args(file, port)...)
 	cmd.Dir = dir
-	harness.LaunchCommand(t, cmd, dir, nil)
+	LaunchCommand(t, cmd, dir, nil)
 	address := "http://127.0.0.1:" + port
 	harness.Until(t, program+" answers", func() bool {
 		resp, err := http.Get(address + "/things")

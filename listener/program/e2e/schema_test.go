@@ -13,13 +13,13 @@ const schemaFile = "docs/mockserver.schema.json"
 
 func TestSchema_TheCommittedCopyIsWhatTheCommandPrints(t *testing.T) {
 	t.Parallel()
-	want, err := os.ReadFile(harness.File(schemaFile))
+	want, err := os.ReadFile(File(schemaFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	// The command needs no configuration and no environment variables.
 	for _, args := range [][]string{{"schema"}, {"schema", "-f", "json"}, {"-c", "nowhere.yml", "schema"}} {
-		code, stdout, stderr := harness.Refused(t, []string{"PORT=??", "CONFIG=nowhere.yml"}, args...)
+		code, stdout, stderr := Refused(t, []string{"PORT=??", "CONFIG=nowhere.yml"}, args...)
 		if code != 0 || stderr != "" {
 			t.Fatalf("%v: got exit code %d and on standard error %q, want 0 and nothing", args, code, stderr)
 		}
@@ -36,7 +36,7 @@ func TestSchema_WhatCannotBeWrittenIsAFailure(t *testing.T) {
 		t.Skip("/dev/full does not exist")
 	}
 	defer full.Close()
-	cmd := exec.Command(harness.Program(t), "schema")
+	cmd := exec.Command(Program(t), "schema")
 	var stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = full, &stderr
 	_ = cmd.Run()

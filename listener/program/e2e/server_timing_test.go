@@ -23,10 +23,10 @@ func TestServerTiming_SaysWhatTheTimeWasSpentOn(t *testing.T) {
 	defer upstream.Close()
 	mock := "- endpoint: {path: /fixed, response: {body: a}}\n- endpoint: {path: /late, response: {body: b}, latency: {min-ms: 20, max-ms: 20}}\n" +
 		"- endpoint: {path: /remote, response: {external-body: {provider: json, path: \"" + upstream.URL + "\"}}}\n"
-	if got := harness.Serving(t, mock).Get("/late"); got.Header.Get("Server-Timing") != "" {
+	if got := Serving(t, mock).Get("/late"); got.Header.Get("Server-Timing") != "" {
 		t.Errorf("without the flag: %v", got.Header)
 	}
-	p := harness.Serving(t, mock, "--server-timing")
+	p := Serving(t, mock, "--server-timing")
 	form := regexp.MustCompile(`^declared;dur=([0-9.]+), waited;dur=([0-9.]+), late;dur=([0-9.]+), upstream;dur=([0-9.]+), own;dur=([0-9.]+)$`)
 	for path, declared := range map[string]float64{"/fixed": 0, "/late": 20, "/remote": 0, "/nowhere": 0} {
 		got := p.Get(path)
@@ -55,7 +55,7 @@ func TestServerTiming_APlaceIsHeldForAsLongAsTheWorkTakes(t *testing.T) {
 		_, _ = io.WriteString(w, "{}")
 	}))
 	defer upstream.Close()
-	p := harness.Serving(t, "- endpoint: {path: /slow, response: {external-body: {provider: json, path: \""+upstream.URL+"\", ttl: 0}}, latency: {min-ms: 1, max-ms: 1}, capacity: {concurrent: 1, queue: 5}}\n", "--server-timing")
+	p := Serving(t, "- endpoint: {path: /slow, response: {external-body: {provider: json, path: \""+upstream.URL+"\", ttl: 0}}, latency: {min-ms: 1, max-ms: 1}, capacity: {concurrent: 1, queue: 5}}\n", "--server-timing")
 	declared := regexp.MustCompile(`^declared;dur=([0-9.]+),`)
 	harness.Until(t, "a request waits while another is served", func() bool {
 		waits := make(chan float64, 2)

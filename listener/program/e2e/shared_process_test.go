@@ -8,28 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/nats-io/nats-server/v2/server"
-
 	"mockserver/internal/harness"
 )
-
-// startNATS starts a server in this process, and returns its address.
-func startNATS(t *testing.T) string {
-	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	go s.Start()
-	t.Cleanup(func() {
-		s.Shutdown()
-		s.WaitForShutdown()
-	})
-	if !s.ReadyForConnections(harness.Patience) {
-		t.Fatal("NATS does not start")
-	}
-	return s.Addr().String()
-}
 
 // limits is a specification with rate limits whose windows do not end during a test.
 const limits = `
@@ -42,18 +22,18 @@ const limits = `
 `
 
 // replicas are programs that share limits.
-type replicas []struct{ mocks, admin *harness.Process }
+type replicas []struct{ mocks, admin *Process }
 
 // startReplicas starts three programs and waits until they know of each other. They wait longer for
 // the server than by default, since the machine may be busy.
 func startReplicas(t *testing.T, address string) (all replicas) {
 	t.Helper()
-	harness.Program(t) // called here because a test can only be skipped in its own goroutine
+	Program(t) // called here because a test can only be skipped in its own goroutine
 	all = make(replicas, 3)
 	var starting sync.WaitGroup
 	for i := range all {
 		starting.Go(func() {
-			all[i].mocks, all[i].admin = harness.Administered(t, limits, "--shared-state", "nats://"+address+"?stream=TEST&timeout=3s", "--grace", "100ms")
+			all[i].mocks, all[i].admin = Administered(t, limits, "--shared-state", "nats://"+address+"?stream=TEST&timeout=3s", "--grace", "100ms")
 		})
 	}
 	starting.Wait()
@@ -65,7 +45,7 @@ func startReplicas(t *testing.T, address string) (all replicas) {
 
 func (all replicas) metric(t *testing.T, i int, name string) float64 {
 	t.Helper()
-	return harness.Value(t, harness.Scrape(t, all[i].admin), "mockserver_"+name)
+	return Value(t, Scrape(t, all[i].admin), "mockserver_"+name)
 }
 
 // ask sends n requests to each replica, from several clients, and returns how many requests each
@@ -113,7 +93,7 @@ func sum(n [3]int64) int64 { return n[0] + n[1] + n[2] }
 // the part of a lease that it does not use.
 func TestReplicas_ShareALimit(t *testing.T) {
 	t.Parallel()
-	all := startReplicas(t, startNATS(t))
+	all := startReplicas(t, startNATS(t, 1))
 	if a := all[0].mocks.Get("/window?k=idle"); a.Status != 200 || a.Header.Get("X-RateLimit-Remaining") != "99" {
 		t.Errorf("the first request is answered with %d and %v", a.Status, a.Header)
 	}
@@ -177,7 +157,7 @@ func numbers(t *testing.T, answers []string) []int {
 // together.
 func TestReplicas_ShareNumbersAndTurns(t *testing.T) {
 	t.Parallel()
-	all := startReplicas(t, startNATS(t))
+	all := startReplicas(t, startNATS(t, 1))
 	if got := numbers(t, all.bodies("/number", 1200)); got[len(got)-1] > 3*3000 { // each replica has begun two blocks and fetched a third
 		t.Errorf("the numbers go up to %d", got[len(got)-1])
 	}
@@ -202,7 +182,7 @@ func TestReplicas_ShareNumbersAndTurns(t *testing.T) {
 // While the server does not answer, each replica continues with its own numbers and turns.
 func TestReplicas_NumbersAndTurnsOnTheirOwn(t *testing.T) {
 	t.Parallel()
-	between := harness.NewLink(t, startNATS(t))
+	between := NewLink(t, startNATS(t, 1))
 	all := startReplicas(t, between.Address())
 	all[0].mocks.Get("/status/1").Want(t, 200, "pending")
 	defer between.Freeze()()
@@ -224,7 +204,7 @@ func TestReplicas_NumbersAndTurnsOnTheirOwn(t *testing.T) {
 // says so.
 func TestReplicas_TheServerIsAway(t *testing.T) {
 	t.Parallel()
-	between := harness.NewLink(t, startNATS(t))
+	between := NewLink(t, startNATS(t, 1))
 	all := startReplicas(t, between.Address())
 	thaw := between.Freeze()
 	defer thaw()
@@ -271,12 +251,12 @@ func TestReplicas_AreRefusedAtTheStart(t *testing.T) {
 		if c.state != "" {
 			args = append(args, "--shared-state", c.state)
 		}
-		code, stdout, stderr := harness.Refused(t, nil, args...)
+		code, stdout, stderr := Refused(t, nil, args...)
 		if said := stdout + stderr; c.state == "" && !strings.Contains(said, "mock.yml:2:") || code == 0 || !strings.Contains(said, c.want) || strings.Contains(said, "hidden") {
 			t.Errorf("%q: exit code %d, said %q, want %q", c.state, code, said, c.want)
 		}
 	}
-	if code, stdout, stderr := harness.Refused(t, nil, "validate", "-c", file, "--shared-state", "nats://127.0.0.1:1"); code != 0 {
+	if code, stdout, stderr := Refused(t, nil, "validate", "-c", file, "--shared-state", "nats://127.0.0.1:1"); code != 0 {
 		t.Errorf("validate: exit code %d, said %s%s", code, stdout, stderr)
 	}
 }

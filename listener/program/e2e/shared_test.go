@@ -4,16 +4,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"mockserver/internal/harness"
 )
 
 // TestLet_IsTheSameEverywhere expects one value in the answer, in the row that is written, and in
 // the webhooks, which also know the answer.
 func TestLet_IsTheSameEverywhere(t *testing.T) {
 	t.Parallel()
-	target := harness.NewHookTarget(t, nil)
-	p := harness.Serving(t, strings.ReplaceAll(`
+	target := NewHookTarget(t, nil)
+	p := Serving(t, strings.ReplaceAll(`
 - data: {name: payments}
 - endpoint:
     method: POST

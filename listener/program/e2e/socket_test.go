@@ -12,7 +12,7 @@ import (
 )
 
 // openSocket opens a WebSocket connection to a path of a program.
-func openSocket(p *harness.Process, path string, options *websocket.DialOptions) *clientSocket {
+func openSocket(p *Process, path string, options *websocket.DialOptions) *clientSocket {
 	p.T.Helper()
 	c, _, err := upgrade(p, path, options)
 	if err != nil {
@@ -22,7 +22,7 @@ func openSocket(p *harness.Process, path string, options *websocket.DialOptions)
 }
 
 // upgrade tries to open a WebSocket, and also returns the response to the attempt.
-func upgrade(p *harness.Process, path string, options *websocket.DialOptions) (*clientSocket, *http.Response, error) {
+func upgrade(p *Process, path string, options *websocket.DialOptions) (*clientSocket, *http.Response, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), harness.Patience)
 	p.T.Cleanup(cancel)
 	conn, resp, err := websocket.Dial(ctx, p.URL+path, options)

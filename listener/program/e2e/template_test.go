@@ -41,7 +41,7 @@ func check(t *testing.T, contentType string, cases []rendering) {
 		}
 	}
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", b.String())
-	p := harness.Launch(t, []string{"STAGE=blue", "EMPTY="}, "-c", file).Listening()
+	p := Launch(t, []string{"STAGE=blue", "EMPTY="}, "-c", file).Listening()
 	for i, c := range cases {
 		method, headers, target := "GET", c.headers, c.target
 		if c.body != "" {
@@ -137,11 +137,11 @@ func TestTemplate_NamesInQuotes(t *testing.T) {
 	dir := t.TempDir()
 	harness.WriteFile(t, dir, "mock.yml", yaml.String())
 	harness.WriteFile(t, dir, "mock.edn", edn.String())
-	p := harness.Launch(t, []string{"STAGE=blue"}, "-c", dir).Listening()
+	p := Launch(t, []string{"STAGE=blue"}, "-c", dir).Listening()
 	headers := []string{"Content-Type: application/json", "X-A: h", "Cookie: c=cookie"}
 	p.Do("POST", "/map", doc, headers...).Want(t, 200, `{"t":"a \"T\""}`)
 	for _, syntax := range []string{"y", "e"} {
-		send := func(i int) harness.Answer {
+		send := func(i int) Answer {
 			return p.Do("POST", fmt.Sprintf("/%s%d/x?a.b=1&a.length=2&a+b=abc", syntax, i), doc, headers...)
 		}
 		for i, c := range cases {
@@ -213,7 +213,7 @@ func TestTemplate_Filters(t *testing.T) {
 
 func TestTemplate_ValuesOfTheMoment(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, declare(
+	p := Serving(t, declare(
 		`{headers: {Content-Type: text/plain}, body: '{{now}}'}`,
 		`{headers: {Content-Type: text/plain}, body: '{{now|add:"1h"}}'}`,
 		`{headers: {Content-Type: text/plain}, body: '{{now|date:"2006-01-02"}} {{now|sub:"24h"|date:"2006-01-02"}}'}`,
@@ -272,7 +272,7 @@ func TestTemplate_ValuesOfTheMoment(t *testing.T) {
 func TestTemplate_Functions(t *testing.T) {
 	t.Parallel()
 	text := func(body string) string { return "{headers: {Content-Type: text/plain}, body: '" + body + "'}" }
-	p := harness.Serving(t, declare(
+	p := Serving(t, declare(
 		text(`{{random-int(1, 3)}}`), text(`{{random-int(-5, -5)}}`), text(`{{pick("a", "b", query-params.c)}}`),
 		text(`{{fake("email")}}`), text(`{{counter("orders")}}`), text(`{{ counter("orders")|add:100 }} {{counter("other")}}`),
 		`{body: '{"n": {{random-int(1, 3)}}, "s": {{pick("a")}}, "c": {{counter("third")}}, "e": {{fake("email")}}}'}`,
@@ -392,7 +392,7 @@ func TestTemplate_JSONKnowsWhereAPlaceholderStands(t *testing.T) {
 		t.Run(contentType, func(t *testing.T) { check(t, contentType, cases) })
 	}
 	t.Run("by default, without a declared type", func(t *testing.T) {
-		p := harness.Serving(t, declare(`{body: '{"a": "{{query-params.q}}", "b": {{query-params.q}}}'}`, `{body: {a: "{{query-params.q}}"}}`))
+		p := Serving(t, declare(`{body: '{"a": "{{query-params.q}}", "b": {{query-params.q}}}'}`, `{body: {a: "{{query-params.q}}"}}`))
 		p.Get("/r0?q=%22").Want(t, 200, `{"a": "\"", "b": "\""}`)
 		p.Get("/r1?q=%22").Want(t, 200, `{"a":"\""}`)
 	})
@@ -401,7 +401,7 @@ func TestTemplate_JSONKnowsWhereAPlaceholderStands(t *testing.T) {
 func TestTemplate_XMLAndHTMLAreEscaped(t *testing.T) {
 	t.Parallel()
 	const evil = `<b a="1">&amp;'é` + "\n"
-	p := harness.Serving(t, declare(
+	p := Serving(t, declare(
 		`{headers: {Content-Type: application/xml}, body: '<r a="{{query-params.q}}" b=''{{query-params.q}}''>{{query-params.q}}</r>'}`,
 		`{headers: {Content-Type: image/svg+xml}, body: '<r a="{{query-params.q}}">{{query-params.q}}</r>'}`,
 		`{headers: {Content-Type: text/xml; charset=utf-8}, body: '<r>{{query-params.q}}</r>'}`,
@@ -461,7 +461,7 @@ func TestTemplate_NoTypeLetsAClientAddMembers(t *testing.T) {
 		"{% for t in json-params %}{{t}}{% endfor %}", "{% raw %}application/json{% endraw %}", `{{"application/json"}}`,
 		"application/{{env.KIND}}", "{{env.TYPE}}", "application/{{env.UNSET}}", `application/{{env.UNSET|default:"json"}}`, "json", "",
 	}
-	target := harness.NewHookTarget(t, nil)
+	target := NewHookTarget(t, nil)
 	file := harness.WriteFile(t, t.TempDir(), "data.json", injectable)
 	var b strings.Builder
 	for i, typ := range types {
@@ -477,7 +477,7 @@ func TestTemplate_NoTypeLetsAClientAddMembers(t *testing.T) {
 	harness.WriteFile(t, dir, "mock.yml", b.String())
 	harness.WriteFile(t, dir, "mock.edn", `[{:endpoint {:path "/edn" :response {:headers {:content-type "application/{{query-params.t}}"} :body `+strconv.Quote(injectable)+`}}}]`)
 	harness.WriteFile(t, dir, "socket.yml", "- websocket: {path: /socket, on-connect: {response: "+quoted("{% if query-params.none %}no{% else %}"+injectable+"{% endif %}")+"}}\n")
-	p := harness.Launch(t, []string{"KIND=json", "TYPE=application/json"}, "-c", dir).Listening()
+	p := Launch(t, []string{"KIND=json", "TYPE=application/json"}, "-c", dir).Listening()
 	for i, typ := range types {
 		for _, path := range []string{"/r", "/o", "/m", "/f"} {
 			wantClosed(t, path+" "+typ, p.Get(path+strconv.Itoa(i)+injecting).Body)
@@ -495,7 +495,7 @@ func TestTemplate_NoTypeLetsAClientAddMembers(t *testing.T) {
 
 func TestTemplate_FalseSwitchesTheLanguageOff(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, declare(
+	p := Serving(t, declare(
 		`{template: false, body: 'a {{nobody|nothing}} {% if %} {{#if}} {% raw %}'}`,
 		`{template: false, body: {a: '{{method}}"'}}`,
 		`{template: true, body: '{{method}}'}`,
@@ -516,7 +516,7 @@ func TestTemplate_WordsAndTagsOfOtherTools(t *testing.T) {
 		{"a query of another tool", "x {{query.page}}", "query", []string{"write query-params.page"}},
 		{"a variable that is called", "x {{now()}}", "now", []string{"write now without parentheses"}},
 	})
-	p := harness.Serving(t, declare(`{headers: {Content-Type: text/plain}, body: 'a {# b #} c'}`))
+	p := Serving(t, declare(`{headers: {Content-Type: text/plain}, body: 'a {# b #} c'}`))
 	p.WaitLine(0, "warning", "mock.yml:1:", "response.body", "{# … #} is not a comment")
 	p.Get("/r0").Want(t, 200, "a {# b #} c")
 }
@@ -524,17 +524,17 @@ func TestTemplate_WordsAndTagsOfOtherTools(t *testing.T) {
 func TestTemplate_TheEnvironmentIsReadAtLoad(t *testing.T) {
 	t.Parallel()
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", declare(`{status: 200, headers: {X-Stage: "{{env.STAGE}}"}, body: '{{env.STAGE|default:"none"}}'}`))
-	with := harness.Launch(t, []string{"STAGE=a b"}, "-c", file).Listening()
+	with := Launch(t, []string{"STAGE=a b"}, "-c", file).Listening()
 	with.Get("/r0").Want(t, 200, "a b")
 	if got := with.Get("/r0").Header.Get("X-Stage"); got != "a b" {
 		t.Errorf("got %q", got)
 	}
-	harness.Start(t, "-c", file).Get("/r0").Want(t, 200, "none")
+	Start(t, "-c", file).Get("/r0").Want(t, 200, "none")
 }
 
 func TestTemplate_AnUndeclaredPathParameterIsAWarning(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `- endpoint: {path: "/u/:user", response: {body: 'a{{path-params.usr}}b'}}`+"\n")
+	p := Serving(t, `- endpoint: {path: "/u/:user", response: {body: 'a{{path-params.usr}}b'}}`+"\n")
 	p.WaitLine(0, "warning", "mock.yml:1:", "endpoint.response.body", "usr", "user")
 	p.Get("/u/7").Want(t, 200, "ab")
 }
@@ -542,7 +542,7 @@ func TestTemplate_AnUndeclaredPathParameterIsAWarning(t *testing.T) {
 // A JSON body with blocks is checked for each path through the blocks.
 func TestTemplate_BlocksThatMakeNoJSONAreAWarning(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `- endpoint: {method: POST, path: /a, response: {body: '{"l": [{% for x in json-params %}{{x}},{% endfor %}]}'}}
+	p := Serving(t, `- endpoint: {method: POST, path: /a, response: {body: '{"l": [{% for x in json-params %}{{x}},{% endfor %}]}'}}
 - endpoint: {method: POST, path: /b, response: {body: '{"l": [{% for x in json-params %}{{x}}{% if not loop.last %},{% endif %}{% endfor %}]}'}}
 - endpoint: {path: /c, response: {body: '{"a": {{path}}, {% if query-params.b %}"b": 1{% endif %}}'}}
 `)
@@ -577,7 +577,7 @@ func refuses(t *testing.T, prefix, suffix, key string, mistakes []misuse) {
 	}
 	configuration := b.String()
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", configuration)
-	code, _, stderr := harness.Refused(t, nil, "-c", file)
+	code, _, stderr := Refused(t, nil, "-c", file)
 	if code != 2 {
 		t.Errorf("got exit code %d, want 2", code)
 	}
@@ -724,7 +724,7 @@ func TestCondition(t *testing.T) {
 			quoted("{{#if "+c.condition+"}}holds{{/if}}"))
 	}
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", b.String())
-	p := harness.Launch(t, []string{"STAGE=blue"}, "-c", file, "--unmatched-status", "204").Listening()
+	p := Launch(t, []string{"STAGE=blue"}, "-c", file, "--unmatched-status", "204").Listening()
 	for i, c := range cases {
 		want := ""
 		if c.holds {
@@ -744,7 +744,7 @@ func TestCondition(t *testing.T) {
 
 func TestCondition_AnAbsentOneIsTrueAndAJSONConditionOfNoJSONIsNot(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `
+	p := Serving(t, `
 - endpoint: {method: POST, path: /amount, if: json-params.amount > 100, response: {status: 422, body: too much}}
 - endpoint: {method: POST, path: /amount, response: {body: fine}}
 `)

@@ -33,7 +33,7 @@ func overTLS(t *testing.T, url string, config *tls.Config) (status int, body str
 }
 
 // https returns the URL of a process with the scheme https.
-func https(p *harness.Process) string {
+func https(p *Process) string {
 	_, rest, _ := strings.Cut(p.URL, "://")
 	return "https://" + rest
 }
@@ -52,19 +52,19 @@ func poolOf(t *testing.T, text string) *x509.CertPool {
 func TestTLS_TheCAThatIsPrinted(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "ca")
-	code, ca, stderr := harness.Refused(t, nil, "ca", "--tls-dir", dir)
+	code, ca, stderr := Refused(t, nil, "ca", "--tls-dir", dir)
 	if code != 0 || stderr != "" {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	for range 2 {
-		p := harness.Serving(t, harness.One("a"), "--tls", "auto", "--tls-dir", dir)
+		p := Serving(t, One("a"), "--tls", "auto", "--tls-dir", dir)
 		if status, body, err := overTLS(t, https(p)+"/a", &tls.Config{RootCAs: poolOf(t, ca)}); status != 200 || body != "a" {
 			t.Errorf("got %d %q, %v", status, body, err)
 		}
 		p.Get("/a").Want(t, 200, "a")
 		p.WaitLine(0, "this CA", "sha256=")
 	}
-	if code, _, stderr := harness.Refused(t, nil, "ca"); code != 2 || !strings.Contains(stderr, "missing --tls-dir") {
+	if code, _, stderr := Refused(t, nil, "ca"); code != 2 || !strings.Contains(stderr, "missing --tls-dir") {
 		t.Errorf("without a directory: exit code %d: %s", code, stderr)
 	}
 }
@@ -75,13 +75,13 @@ func TestTLS_TicketsSharedByTwoProcesses(t *testing.T) {
 	dir := t.TempDir()
 	keys := harness.WriteFile(t, dir, "tickets", strings.Repeat("a", 43)+"=\n"+strings.Repeat("b", 43)+"=\n"+strings.Repeat("c", 42)+"8=\n")
 	turned := harness.WriteFile(t, dir, "turned", strings.Repeat("c", 42)+"8=\n"+strings.Repeat("a", 43)+"=\n")
-	var replicas []*harness.Process
+	var replicas []*Process
 	for _, file := range []string{keys, keys, turned, ""} {
 		flags := []string{"--tls", "auto", "--tls-dir", filepath.Join(dir, "ca")}
 		if file != "" {
 			flags = append(flags, "--tls-ticket-keys", file)
 		}
-		replicas = append(replicas, harness.Serving(t, harness.One("a"), flags...))
+		replicas = append(replicas, Serving(t, One("a"), flags...))
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "ca", "ca.pem"))
 	if err != nil {
@@ -119,7 +119,7 @@ func TestTLS_ByTheEnvironment(t *testing.T) {
 		"MOCKSERVER_ADMIN=127.0.0.1:0", "MOCKSERVER_ADMIN_TLS_CERT=" + one, "MOCKSERVER_ADMIN_TLS_KEY=" + oneKey, "MOCKSERVER_ADMIN_TLS_CLIENT_CA=" + filepath.Join(dir, "clients.pem"),
 		"MOCKSERVER_JOURNAL_SAMPLE=1", "MOCKSERVER_ACCESS_LOG=true",
 	}
-	p := harness.Launch(t, env, "-c", file).Listening()
+	p := Launch(t, env, "-c", file).Listening()
 	if !strings.HasPrefix(p.URL, "https://") {
 		t.Errorf("the URL is %s", p.URL)
 	}
@@ -132,7 +132,7 @@ func TestTLS_ByTheEnvironment(t *testing.T) {
 		t.Error("a client without a certificate is served")
 	}
 	_, port, _ := strings.Cut(strings.TrimPrefix(p.URL, "https://"), ":")
-	if code, stdout, stderr := harness.Refused(t, append(env, "PORT="+port), "health"); code != 0 || !strings.Contains(stdout, "healthy") {
+	if code, stdout, stderr := Refused(t, append(env, "PORT="+port), "health"); code != 0 || !strings.Contains(stdout, "healthy") {
 		t.Errorf("health: exit code %d: %s", code, stderr)
 	}
 	admin := "https://" + strings.Fields(strings.SplitN(p.WaitLine(0, "admin address", "https://"), "https://", 2)[1])[0]
@@ -159,7 +159,7 @@ func TestTLS_AdminAddressAndSIGHUP(t *testing.T) {
 	t.Parallel()
 	ca, dir := harness.NewCA(t, "servers"), t.TempDir()
 	cert, key := ca.Files(dir, "a", harness.Leaf{CN: "v1", Names: []string{"a.test"}})
-	p := harness.Serving(t, harness.One("a"), "--tls", "auto", "--tls-cert", cert, "--tls-key", key, "--admin", "127.0.0.1:0", "--admin-tls", "auto")
+	p := Serving(t, One("a"), "--tls", "auto", "--tls-cert", cert, "--tls-key", key, "--admin", "127.0.0.1:0", "--admin-tls", "auto")
 	admin := "https://" + strings.Fields(strings.SplitN(p.WaitLine(0, "admin address", "https://"), "https://", 2)[1])[0]
 	status, own, err := overTLS(t, admin+"/__admin/ca.pem", &tls.Config{InsecureSkipVerify: true}) // the CA is not known yet
 	if status != 200 {
@@ -187,14 +187,14 @@ func TestTLS_OfWebhooksAndFetchedBodies(t *testing.T) {
 	cert, key := ca.Files(dir, "server", harness.Leaf{CN: "a", Names: []string{"127.0.0.1"}})
 	ca.File(dir, "ca.pem")
 	clients.Files(dir, "client", harness.Leaf{CN: "mock"})
-	target := harness.Serving(t, "- endpoint: {path: /who, response: {body: {who: '{{client-cert.cn}}'}}}\n- endpoint: {method: POST, path: /hook, response: {body: '{{client-cert.cn}}'}}\n",
+	target := Serving(t, "- endpoint: {path: /who, response: {body: {who: '{{client-cert.cn}}'}}}\n- endpoint: {method: POST, path: /hook, response: {body: '{{client-cert.cn}}'}}\n",
 		"--tls-cert", cert, "--tls-key", key, "--tls-client-ca", clients.File(dir, "clients.pem"), "--access-log", "--tls-only")
 	declared := func(more string) string {
 		return fmt.Sprintf("- endpoint:\n    path: /fetched\n    response: {external-body: {provider: json, path: %s/who, %s}}\n"+
 			"    webhook: {url: %s/hook, sleep-time: 0, %s}\n", target.URL, more, target.URL, more)
 	}
 	file := harness.WriteFile(t, dir, "mock.yml", declared("ca: ca.pem, cert: client.pem, key: client.key"))
-	p := harness.Start(t, "-c", file)
+	p := Start(t, "-c", file)
 	p.Get("/fetched").Want(t, 200, `{"who":"mock"}`)
 	target.WaitLine(0, "request", "/hook", "status=200")
 	for more, want := range map[string]string{
@@ -206,7 +206,7 @@ func TestTLS_OfWebhooksAndFetchedBodies(t *testing.T) {
 		"ca: ca.pem, cert: mock.yml, key: a.key": "there is no such file",
 	} {
 		harness.WriteFile(t, dir, "wrong.yml", declared(more))
-		code, _, stderr := harness.Refused(t, nil, "validate", "-c", filepath.Join(dir, "wrong.yml"))
+		code, _, stderr := Refused(t, nil, "validate", "-c", filepath.Join(dir, "wrong.yml"))
 		if lines := strings.Count(stderr, want); code != 2 || lines != 2 || !strings.Contains(stderr, "wrong.yml:3:") || !strings.Contains(stderr, "wrong.yml:4:") {
 			t.Errorf("%s: exit code %d, want 2 errors with %q: %s", more, code, want, stderr)
 		}
@@ -216,7 +216,7 @@ func TestTLS_OfWebhooksAndFetchedBodies(t *testing.T) {
 func TestTLS_FlagsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	file := harness.WriteFile(t, dir, "mock.yml", harness.One("a"))
+	file := harness.WriteFile(t, dir, "mock.yml", One("a"))
 	_ = os.Symlink(filepath.Join(dir, "nothing.pem"), filepath.Join(dir, "dangling.pem"))
 	for flags, want := range map[string]string{
 		"--tls only":                             "expected auto; --tls-only refuses clear text",
@@ -232,7 +232,7 @@ func TestTLS_FlagsThatCannotBe(t *testing.T) {
 		"--admin-tls-client-ca a.pem":                                           "expected --admin-tls auto or --admin-tls-cert too",
 		"--admin 127.0.0.1:0 --admin-tls-cert none.pem --admin-tls-key n.key":   "certificate none.pem: there is no such file",
 	} {
-		code, stdout, stderr := harness.Refused(t, nil, append([]string{"-c", file}, strings.Fields(flags)...)...)
+		code, stdout, stderr := Refused(t, nil, append([]string{"-c", file}, strings.Fields(flags)...)...)
 		if code != 2 || !strings.Contains(stdout+stderr, want) {
 			t.Errorf("%s: exit code %d: %s, want %q", flags, code, stdout+stderr, want)
 		}

@@ -89,7 +89,7 @@ func TestTrafficConfig_WhatHasNoEffectIsAWarning(t *testing.T) {
     latency: {max: 1ms, timeout: 1s}
     rate-limit: {key-fn: remote-adr}
 `)
-	code, stdout, stderr := harness.Refused(t, nil, "validate", "-c", file)
+	code, stdout, stderr := Refused(t, nil, "validate", "-c", file)
 	if code != 0 {
 		t.Fatalf("got exit code %d\n%s%s", code, stdout, stderr)
 	}
@@ -112,7 +112,7 @@ func TestTrafficConfig_AFileOfAnOutcomeThatComesIsSeen(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := harness.WriteFile(t, dir, "mock.yml", "- endpoint: {path: /a, response: {body: old}}\n")
-	p := harness.Start(t, "-c", file)
+	p := Start(t, "-c", file)
 	harness.WriteFile(t, dir, "mock.yml", "- endpoint: {path: /a, responses: [{external-body: {provider: json, path: late.json}}]}\n")
 	p.WaitLine(1, "late.json", "[0].endpoint.responses[0].external-body")
 	p.Get("/a").Want(t, 200, "old")

@@ -13,7 +13,7 @@ import (
 )
 
 // waitEnded waits until the program has ended, whether or not its output is read.
-func waitEnded(t *testing.T, p *harness.Process) {
+func waitEnded(t *testing.T, p *Process) {
 	t.Helper()
 	select {
 	case <-p.Ended:
@@ -30,14 +30,14 @@ func TestProgram_ALogThatNobodyReadsStopsNothing(t *testing.T) {
 	for _, format := range []string{"println", "json"} {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
-			p, admin := harness.Administered(t, harness.One("fine"), "--access-log", "-f", format)
+			p, admin := Administered(t, One("fine"), "--access-log", "-f", format)
 			long := strings.Repeat("x", 16<<10)
 			p.Unread.Lock()
 			for i := range requests {
 				p.Get(fmt.Sprintf("/a?i=%d&%s", i, long)).Want(t, 200, "fine")
 			}
 			unmatched := p.Get("/nowhere?" + long)
-			dropped := harness.Value(t, harness.Scrape(t, admin), "mockserver_log_dropped_lines_total")
+			dropped := Value(t, Scrape(t, admin), "mockserver_log_dropped_lines_total")
 			p.Unread.Unlock()
 			if unmatched.Status != 404 || dropped == 0 {
 				t.Errorf("got %d for an unmatched request and %v lines dropped, want 404 and some", unmatched.Status, dropped)
@@ -65,7 +65,7 @@ func TestProgram_ALogThatNobodyReadsStopsNothing(t *testing.T) {
 	}
 	t.Run("at the end", func(t *testing.T) {
 		t.Parallel()
-		p := harness.Serving(t, harness.One("fine"), "--access-log")
+		p := Serving(t, One("fine"), "--access-log")
 		p.Unread.Lock()
 		for range 10 {
 			p.Get("/nowhere?" + strings.Repeat("x", 16<<10))

@@ -26,7 +26,7 @@ const marker = `- endpoint:
 
 // raw sends a text to the program over a connection of its own. Only the test reads from the
 // connection.
-func raw(p *harness.Process, text string) net.Conn {
+func raw(p *Process, text string) net.Conn {
 	p.T.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 	if err != nil {
@@ -61,8 +61,8 @@ func readAnswer(t *testing.T, r *bufio.Reader) int64 {
 
 // The delay begins when the response has been written, not before the client has its answer.
 func TestWebhook_DelayCountsFromTheResponse(t *testing.T) {
-	target := harness.NewHookTarget(t, nil)
-	p := harness.Serving(t, fmt.Sprintf(`- endpoint:
+	target := NewHookTarget(t, nil)
+	p := Serving(t, fmt.Sprintf(`- endpoint:
     path: /a
     response: {body: x}
     webhooks:
@@ -86,7 +86,7 @@ func TestWebhook_DelayCountsFromTheResponse(t *testing.T) {
 
 // big returns an endpoint whose answer is too large for socket buffers: eight times the size of
 // the request body.
-func big(target *harness.HookTarget, sleepTime string) string {
+func big(target *HookTarget, sleepTime string) string {
 	return fmt.Sprintf(`- endpoint:
     method: POST
     path: /big
@@ -101,7 +101,7 @@ const (
 )
 
 // begun requests the big answer and returns once its first byte has arrived; the rest is unread.
-func begun(p *harness.Process) (net.Conn, *bufio.Reader) {
+func begun(p *Process) (net.Conn, *bufio.Reader) {
 	p.T.Helper()
 	conn := raw(p, manyBytes+strings.Repeat("x", aMany))
 	r := bufio.NewReaderSize(conn, 16)
@@ -114,8 +114,8 @@ func begun(p *harness.Process) (net.Conn, *bufio.Reader) {
 // The delay begins once a slow client has read its answer, however long that takes.
 func TestWebhook_DelayBeginsOnceASlowClientHasTheAnswer(t *testing.T) {
 	t.Parallel()
-	target := harness.NewHookTarget(t, nil)
-	p := harness.Serving(t, big(target, "0.1"))
+	target := NewHookTarget(t, nil)
+	p := Serving(t, big(target, "0.1"))
 	_, r := begun(p)
 	p.Do("POST", "/marker", "").Want(t, 200, "")
 	if first := target.Next(t); first.URI != "/marker" {
@@ -133,8 +133,8 @@ func TestWebhook_DelayBeginsOnceASlowClientHasTheAnswer(t *testing.T) {
 // When a client disconnects, writing its answer stops, and the delay begins.
 func TestWebhook_OfAnAnswerThatIsBrokenOff(t *testing.T) {
 	t.Parallel()
-	target := harness.NewHookTarget(t, nil)
-	p := harness.Serving(t, big(target, "0"))
+	target := NewHookTarget(t, nil)
+	p := Serving(t, big(target, "0"))
 	conn, _ := begun(p)
 	if err := conn.Close(); err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestWebhook_OfAnAnswerThatIsBrokenOff(t *testing.T) {
 // has not begun. The webhook is counted nevertheless.
 func TestWebhook_OfAnAnswerThatStoppingCutsOff(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, big(harness.NewHookTarget(t, nil), "3600"), "--grace", "200ms")
+	p := Serving(t, big(NewHookTarget(t, nil), "3600"), "--grace", "200ms")
 	begun(p)
 	p.Signal(syscall.SIGTERM)
 	p.WaitLine(0, "webhooks", "delivered=0", "abandoned=1")
@@ -164,8 +164,8 @@ func TestWebhook_OfAnAnswerThatStoppingCutsOff(t *testing.T) {
 func TestWebhook_OfPipelinedRequests(t *testing.T) {
 	t.Parallel()
 	const size = 6000 // more than the buffer of a connection, and less than twice its size
-	target := harness.NewHookTarget(t, nil)
-	p := harness.Serving(t, fmt.Sprintf(`- endpoint:
+	target := NewHookTarget(t, nil)
+	p := Serving(t, fmt.Sprintf(`- endpoint:
     method: POST
     path: /a
     response: {headers: {Content-Type: text/plain}, body: %s}
@@ -200,8 +200,8 @@ func TestWebhook_OfPipelinedRequests(t *testing.T) {
 // A client that keeps its connection open after its last answer, so that the server reads and
 // discards its input for a while, delays no webhook.
 func TestWebhook_IsNotHeldUpByWhatIsDiscarded(t *testing.T) {
-	target := harness.NewHookTarget(t, nil)
-	p := harness.Serving(t, harness.WithHook("/a", target.URL+"/a", "")+fmt.Sprintf(marker, target.URL))
+	target := NewHookTarget(t, nil)
+	p := Serving(t, WithHook("/a", target.URL+"/a", "")+fmt.Sprintf(marker, target.URL))
 	conn := raw(p, "POST /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 0\r\n\r\nmore")
 	readAnswer(t, bufio.NewReader(conn))
 	p.Do("POST", "/marker", "").Want(t, 200, "")

@@ -114,7 +114,7 @@ func TestWebhook_WhatTargetsDo(t *testing.T) {
 			if c.url == silent {
 				timeout = "300ms"
 			}
-			p := harness.Serving(t, harness.WithHook("/a", c.url, ", timeout: "+timeout+", retry: {attempts: 3, backoff: 1ms, max-backoff: 2ms}"))
+			p := Serving(t, WithHook("/a", c.url, ", timeout: "+timeout+", retry: {attempts: 3, backoff: 1ms, max-backoff: 2ms}"))
 			p.Do("POST", "/a", "").Want(t, 201, `{"ok":true}`)
 			p.Signal(syscall.SIGTERM) // webhooks that are due or retried are sent before the program exits
 			if code := p.Exit(); code != 0 {
@@ -142,10 +142,10 @@ func TestWebhook_WhatTargetsDo(t *testing.T) {
 // all the others are still waiting.
 func TestWebhook_ADeadTargetBesideALiveOne(t *testing.T) {
 	t.Parallel()
-	harness.NeedsProcess(t) // it has many descriptors
+	NeedsProcess(t) // it has many descriptors
 	const dead, live = 3000, 100
-	target := harness.NewHookTarget(t, nil)
-	p := harness.Serving(t, harness.WithHook("/dead", mute(t), ", timeout: 1h")+harness.WithHook("/live", target.URL, ", body: {n: '{{query-params.n}}'}"), "--grace", "10ms")
+	target := NewHookTarget(t, nil)
+	p := Serving(t, WithHook("/dead", mute(t), ", timeout: 1h")+WithHook("/live", target.URL, ", body: {n: '{{query-params.n}}'}"), "--grace", "10ms")
 	for range dead {
 		p.Do("POST", "/dead", "")
 	}
@@ -168,14 +168,14 @@ func TestWebhook_ADeadTargetBesideALiveOne(t *testing.T) {
 // not logged.
 func TestWebhook_URLsThatAreNone(t *testing.T) {
 	t.Parallel()
-	target := harness.NewHookTarget(t, nil)
-	p := harness.Serving(t, `- endpoint:
+	target := NewHookTarget(t, nil)
+	p := Serving(t, `- endpoint:
     method: POST
     path: /bad
     response: {status: 201, body: {ok: true}}
     webhook: {method: POST, url: "{{query-params.url}}", sleep-time: 3600, retry: {attempts: 5, backoff: 1h}}
-`+harness.WithHook("/host", "http://{{query-params.host}}/x", "")+harness.WithHook("/port", "http://127.0.0.1:{{query-params.port}}/x", "")+
-		harness.WithHook("/live", target.URL, ""))
+`+WithHook("/host", "http://{{query-params.host}}/x", "")+WithHook("/port", "http://127.0.0.1:{{query-params.port}}/x", "")+
+		WithHook("/live", target.URL, ""))
 	for _, c := range []struct{ path, shown, why string }{
 		{"/bad?url=nonsense", "nonsense", "begins with neither http"},
 		{"/bad", `\"\"`, "begins with neither http"},
@@ -209,22 +209,22 @@ func TestWebhook_URLsThatAreNone(t *testing.T) {
 // key and authorization.
 func TestWebhook_HeadersOfTheUsersOwn(t *testing.T) {
 	t.Parallel()
-	target := harness.NewHookTarget(t, nil)
+	target := NewHookTarget(t, nil)
 	own := strings.TrimPrefix(target.URL, "http://")
 	basic := func(text string) string { return "Basic " + base64.StdEncoding.EncodeToString([]byte(text)) }
 	withUser := strings.Replace(target.URL, "http://", "http://user:pa%40ss%3Ax@", 1)
-	spec := harness.WithHook("/fixed", target.URL, ", headers: {Host: shop.example.com}") +
-		harness.WithHook("/port", target.URL, `, headers: {host: "shop.example.com:8080"}`) +
-		harness.WithHook("/templated", target.URL+"/{{query-params.h}}", `, headers: {Host: "{{query-params.h}}.example.com"}`) +
-		harness.WithHook("/empty", target.URL, `, headers: {Host: "{{query-params.none}}"}`) +
-		harness.WithHook("/none", target.URL, "") +
-		harness.WithHook("/key", target.URL, `, headers: {idempotency-key: "{{query-params.h}}"}`) +
-		harness.WithHook("/user", withUser, "") +
-		harness.WithHook("/users", strings.Replace(target.URL, "http://", "http://{{query-params.u}}:{{query-params.p}}@", 1), "") +
-		harness.WithHook("/token", withUser, ", headers: {authorization: Bearer 7}") +
-		harness.WithHook("/date", target.URL, ", headers: {Date: 'Sat, 21 Nov 2026 20:57:25 GMT'}")
+	spec := WithHook("/fixed", target.URL, ", headers: {Host: shop.example.com}") +
+		WithHook("/port", target.URL, `, headers: {host: "shop.example.com:8080"}`) +
+		WithHook("/templated", target.URL+"/{{query-params.h}}", `, headers: {Host: "{{query-params.h}}.example.com"}`) +
+		WithHook("/empty", target.URL, `, headers: {Host: "{{query-params.none}}"}`) +
+		WithHook("/none", target.URL, "") +
+		WithHook("/key", target.URL, `, headers: {idempotency-key: "{{query-params.h}}"}`) +
+		WithHook("/user", withUser, "") +
+		WithHook("/users", strings.Replace(target.URL, "http://", "http://{{query-params.u}}:{{query-params.p}}@", 1), "") +
+		WithHook("/token", withUser, ", headers: {authorization: Bearer 7}") +
+		WithHook("/date", target.URL, ", headers: {Date: 'Sat, 21 Nov 2026 20:57:25 GMT'}")
 	for _, args := range [][]string{nil, {"--webhook-store", t.TempDir()}} {
-		p := harness.Serving(t, spec, args...)
+		p := Serving(t, spec, args...)
 		for _, c := range []struct{ path, host, header, want string }{
 			{"/fixed", "shop.example.com", "", ""},
 			{"/port", "shop.example.com:8080", "", ""},
@@ -253,14 +253,14 @@ func TestWebhook_HeadersOfTheUsersOwn(t *testing.T) {
 // Webhooks work with URLs in every valid form; the test checks what is requested.
 func TestWebhook_FormsOfURLs(t *testing.T) {
 	t.Parallel()
-	target := harness.NewHookTarget(t, nil)
+	target := NewHookTarget(t, nil)
 	port := target.URL[strings.LastIndexByte(target.URL, ':')+1:]
-	spec := harness.WithHook("/scheme", "HTTP://LOCALHOST:"+port+"/A", "") +
-		harness.WithHook("/fragment", target.URL+"/a?b#c", "") +
-		harness.WithHook("/query", target.URL+"?a=b/c", "") +
-		harness.WithHook("/dots", target.URL+"/a/../b//c?", "") +
-		harness.WithHook("/escapes", target.URL+"/a%2fb%20c?d=%C3%BC", "")
-	p := harness.Serving(t, spec)
+	spec := WithHook("/scheme", "HTTP://LOCALHOST:"+port+"/A", "") +
+		WithHook("/fragment", target.URL+"/a?b#c", "") +
+		WithHook("/query", target.URL+"?a=b/c", "") +
+		WithHook("/dots", target.URL+"/a/../b//c?", "") +
+		WithHook("/escapes", target.URL+"/a%2fb%20c?d=%C3%BC", "")
+	p := Serving(t, spec)
 	for _, c := range []struct{ path, uri string }{
 		{"/scheme", "/A"}, {"/fragment", "/a?b"}, {"/query", "/?a=b/c"}, {"/escapes", "/a%2fb%20c?d=%C3%BC"}, {"/dots", "/a/../b//c?"},
 	} {
@@ -292,7 +292,7 @@ func TestWebhook_IPv6WithAZone(t *testing.T) {
 			}
 		}
 	}
-	p := harness.Serving(t, harness.WithHook("/plain", fmt.Sprintf("http://[::1]:%d/", port), "")+harness.WithHook("/zone", fmt.Sprintf("http://[::1%%25%s]:%d/", loopback, port), ""))
+	p := Serving(t, WithHook("/plain", fmt.Sprintf("http://[::1]:%d/", port), "")+WithHook("/zone", fmt.Sprintf("http://[::1%%25%s]:%d/", loopback, port), ""))
 	for _, path := range []string{"/plain", "/zone"} {
 		p.Do("POST", path, "")
 		if got, want := <-hosts, fmt.Sprintf("[::1]:%d", port); got != want {
@@ -304,14 +304,14 @@ func TestWebhook_IPv6WithAZone(t *testing.T) {
 // Many webhooks that fall due together are sent by workers that occupy no threads, while requests
 // are answered.
 func TestWebhook_ManyDueTogether(t *testing.T) {
-	harness.NeedsProcess(t) // its threads are counted
+	NeedsProcess(t) // its threads are counted
 	requests := 200
 	if !volume.Full() {
 		requests = 20
 	}
 	const each, mostThreads = 100, 64
-	target := harness.NewHookTarget(t, nil)
-	p := harness.Serving(t, "- endpoint: {path: /up, response: {body: up}}\n- endpoint:\n    path: /many\n    response: {body: many}\n    webhooks:\n"+
+	target := NewHookTarget(t, nil)
+	p := Serving(t, "- endpoint: {path: /up, response: {body: up}}\n- endpoint:\n    path: /many\n    response: {body: many}\n    webhooks:\n"+
 		strings.Repeat(fmt.Sprintf("      - {url: %s, method: POST, body: {a: 1}, sleep-time: 1}\n", target.URL), each))
 	for range requests {
 		p.Get("/many").Want(t, 200, "many")
@@ -355,13 +355,13 @@ func TestWebhook_ManyDueTogether(t *testing.T) {
 // Retry-After from a target replaces the back-off, up to the maximum back-off.
 func TestWebhook_RetryAfterOfTheTarget(t *testing.T) {
 	t.Parallel()
-	busy := harness.NewHookTarget(t, func(n int, w http.ResponseWriter, _ *http.Request) {
+	busy := NewHookTarget(t, func(n int, w http.ResponseWriter, _ *http.Request) {
 		if n == 1 {
 			w.Header().Set("Retry-After", "7200")
 			w.WriteHeader(429)
 		}
 	})
-	p, a := harness.Administered(t, harness.WithHook("/long", busy.URL, ", retry: {attempts: 3, backoff: 1ms, max-backoff: 3h}"))
+	p, a := Administered(t, WithHook("/long", busy.URL, ", retry: {attempts: 3, backoff: 1ms, max-backoff: 3h}"))
 	p.Do("POST", "/long", "")
 	busy.Next(t)
 	var l struct {
@@ -374,13 +374,13 @@ func TestWebhook_RetryAfterOfTheTarget(t *testing.T) {
 	if due := l.Webhooks[0].DueIn; due < 6_600_000 || due > 7_200_000 {
 		t.Errorf("the webhook is due in %v ms, want two hours", due)
 	}
-	impatient := harness.NewHookTarget(t, func(n int, w http.ResponseWriter, _ *http.Request) {
+	impatient := NewHookTarget(t, func(n int, w http.ResponseWriter, _ *http.Request) {
 		if n == 1 {
 			w.Header().Set("Retry-After", "7200")
 			w.WriteHeader(503)
 		}
 	})
-	p = harness.Serving(t, harness.WithHook("/short", impatient.URL, ", retry: {attempts: 3, backoff: 1ms, max-backoff: 2ms}"))
+	p = Serving(t, WithHook("/short", impatient.URL, ", retry: {attempts: 3, backoff: 1ms, max-backoff: 2ms}"))
 	p.Do("POST", "/short", "")
 	impatient.Next(t)
 	impatient.Next(t)

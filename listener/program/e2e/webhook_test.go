@@ -47,8 +47,8 @@ func TestWebhook_SaysWhatTheRequestGave(t *testing.T) {
              :sign {:secret "key", :header :X-Sum, :scheme :hmac-sha256}}}}]`
 	for name, spec := range map[string]string{"mock.yml": yaml, "mock.edn": edn} {
 		t.Run(name, func(t *testing.T) {
-			target := harness.NewHookTarget(t, nil)
-			p := harness.Start(t, "-c", harness.WriteFile(t, t.TempDir(), name, strings.ReplaceAll(spec, "TARGET", target.URL)))
+			target := NewHookTarget(t, nil)
+			p := Start(t, "-c", harness.WriteFile(t, t.TempDir(), name, strings.ReplaceAll(spec, "TARGET", target.URL)))
 			p.Do("POST", "/orders/a%2Fb?q=x%20y%22", `{"total": 12.50}`, "Content-Type: application/json", "X-Who: me", "Authorization: Bearer secret", "Cookie: a=b").
 				Want(t, 201, `{"ok":true}`)
 			r := target.Next(t)
@@ -82,8 +82,8 @@ func macOf(key, text string) string {
 // A body that looks like JSON stays JSON if a placeholder determines its content type.
 func TestWebhook_ATypeThatIsAPlaceholder(t *testing.T) {
 	t.Parallel()
-	target := harness.NewHookTarget(t, nil)
-	p := harness.Serving(t, harness.WithHook("/a", target.URL, `, headers: {Content-Type: "{{query-params.type}}"}, body: '{"q": "{{query-params.q}}"}'`))
+	target := NewHookTarget(t, nil)
+	p := Serving(t, WithHook("/a", target.URL, `, headers: {Content-Type: "{{query-params.type}}"}, body: '{"q": "{{query-params.q}}"}'`))
 	p.Do("POST", "/a?type=application/json&q=%22", "")
 	if r := target.Next(t); r.Body != `{"q": "\""}` || r.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("got %s of type %q", r.Body, r.Header.Get("Content-Type"))
@@ -92,13 +92,13 @@ func TestWebhook_ATypeThatIsAPlaceholder(t *testing.T) {
 
 func TestWebhook_Methods(t *testing.T) {
 	t.Parallel()
-	target := harness.NewHookTarget(t, nil)
+	target := NewHookTarget(t, nil)
 	var spec strings.Builder
 	methods := []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
 	for _, m := range methods {
 		fmt.Fprintf(&spec, "- endpoint: {path: /%s, response: {}, webhook: {method: %s, url: '%s/%s', body: text, sleep-time: 0}}\n", m, strings.ToLower(m), target.URL, m)
 	}
-	p := harness.Serving(t, spec.String())
+	p := Serving(t, spec.String())
 	for _, m := range methods {
 		p.Get("/"+m).Want(t, 200, "")
 		if r := target.Next(t); r.Method != m || r.URI != "/"+m || r.Body != "text" {
@@ -110,7 +110,7 @@ func TestWebhook_Methods(t *testing.T) {
 // A webhook without a method is a POST, however it is declared.
 func TestWebhook_IsAPOSTUnlessDeclared(t *testing.T) {
 	t.Parallel()
-	target := harness.NewHookTarget(t, nil)
+	target := NewHookTarget(t, nil)
 	dir := t.TempDir()
 	document := harness.WriteFile(t, dir, "api.yml", "openapi: 3.0.3\ninfo: {title: A, version: '1'}\npaths: {/mocks: {get: {operationId: a, responses: {'200': {description: a}}}}}\n")
 	args := []string{"-c", document}
@@ -126,7 +126,7 @@ func TestWebhook_IsAPOSTUnlessDeclared(t *testing.T) {
 		}
 		args = append(args, flag, harness.WriteFile(t, dir, name, strings.ReplaceAll(text, "TARGET", target.URL)))
 	}
-	p := harness.Start(t, args...)
+	p := Start(t, args...)
 	for _, path := range []string{"/yaml", "/json", "/edn", "/mocks"} {
 		p.Get(path).Want(t, 200, "")
 		if r := target.Next(t); r.Method != "POST" || r.URI != path {
@@ -137,7 +137,7 @@ func TestWebhook_IsAPOSTUnlessDeclared(t *testing.T) {
 
 func TestWebhook_Conditions(t *testing.T) {
 	t.Parallel()
-	target := harness.NewHookTarget(t, nil)
+	target := NewHookTarget(t, nil)
 	cases := []struct {
 		condition, query, body string
 		sent                   bool
@@ -191,10 +191,10 @@ func TestWebhook_Conditions(t *testing.T) {
 		if c.condition != "" {
 			keys += fmt.Sprintf(", if: %q", c.condition)
 		}
-		spec.WriteString(harness.WithHook(fmt.Sprintf("/c%d/:id", i), target.URL, keys))
+		spec.WriteString(WithHook(fmt.Sprintf("/c%d/:id", i), target.URL, keys))
 	}
-	spec.WriteString(harness.WithHook("/last", target.URL, ", body: last"))
-	p := harness.Serving(t, spec.String())
+	spec.WriteString(WithHook("/last", target.URL, ", body: last"))
+	p := Serving(t, spec.String())
 	for i, c := range cases {
 		if a := p.Do("POST", fmt.Sprintf("/c%d/7%s", i, c.query), c.body); a.Status != 201 {
 			t.Fatalf("case %d: %d %s", i, a.Status, a.Body)
@@ -221,8 +221,8 @@ func TestWebhook_Conditions(t *testing.T) {
 
 // Each of several webhooks has its own condition, delay and texts.
 func TestWebhook_SeveralOfOneEndpoint(t *testing.T) {
-	target := harness.NewHookTarget(t, nil)
-	p := harness.Serving(t, fmt.Sprintf(`- endpoint:
+	target := NewHookTarget(t, nil)
+	p := Serving(t, fmt.Sprintf(`- endpoint:
     method: POST
     path: /a
     response: {status: 201, body: {ok: true}}
@@ -245,13 +245,13 @@ func TestWebhook_SeveralOfOneEndpoint(t *testing.T) {
 
 func TestWebhook_RetriesAndSignatures(t *testing.T) {
 	t.Parallel()
-	target := harness.NewHookTarget(t, func(n int, w http.ResponseWriter, _ *http.Request) {
+	target := NewHookTarget(t, func(n int, w http.ResponseWriter, _ *http.Request) {
 		if n <= 2 {
 			w.WriteHeader(500)
 		}
 	})
-	p := harness.Serving(t, harness.WithHook("/a", target.URL, `, body: '{"n": "{{query-params.n}}"}', retry: {attempts: 5, backoff: 10ms, max-backoff: 20ms}, sign: {secret: key}`)+
-		harness.WithHook("/stripe", target.URL, `, body: text, sign: {secret: key, header: Stripe-Signature, scheme: stripe}`))
+	p := Serving(t, WithHook("/a", target.URL, `, body: '{"n": "{{query-params.n}}"}', retry: {attempts: 5, backoff: 10ms, max-backoff: 20ms}, sign: {secret: key}`)+
+		WithHook("/stripe", target.URL, `, body: text, sign: {secret: key, header: Stripe-Signature, scheme: stripe}`))
 	p.Do("POST", "/a?n=1", "")
 	for range 3 {
 		r := target.Next(t)
@@ -275,9 +275,9 @@ func TestWebhook_RetriesAndSignatures(t *testing.T) {
 // A chain of webhooks that trigger each other stops at depth 10.
 func TestWebhook_ALoopIsCut(t *testing.T) {
 	t.Parallel()
-	port := harness.PortOf(t, harness.UnusedAddresses(t, 1)[0])
-	target := harness.NewHookTarget(t, nil)
-	p := harness.Serving(t, fmt.Sprintf(`- endpoint:
+	port := PortOf(t, harness.UnusedAddresses(t, 1)[0])
+	target := NewHookTarget(t, nil)
+	p := Serving(t, fmt.Sprintf(`- endpoint:
     method: POST
     path: /loop
     response: {}
@@ -301,7 +301,7 @@ func TestWebhook_ALoopIsCut(t *testing.T) {
 
 func TestWebhook_MorePendingThanMayBe(t *testing.T) {
 	t.Parallel()
-	q := harness.Serving(t, strings.Replace(harness.WithHook("/a", "http://127.0.0.1:1/", ""), "sleep-time: 0", "sleep-time: 3600", 1), "--max-pending-webhooks", "3", "--grace", "100ms")
+	q := Serving(t, strings.Replace(WithHook("/a", "http://127.0.0.1:1/", ""), "sleep-time: 0", "sleep-time: 3600", 1), "--max-pending-webhooks", "3", "--grace", "100ms")
 	for range 10 {
 		q.Do("POST", "/a", "").Want(t, 201, `{"ok":true}`)
 	}
@@ -316,9 +316,9 @@ func TestWebhook_MorePendingThanMayBe(t *testing.T) {
 // Webhooks that fall due within the grace period are sent; the rest are counted.
 func TestWebhook_DrainOnSIGTERM(t *testing.T) {
 	t.Parallel()
-	target := harness.NewHookTarget(t, nil)
-	p := harness.Serving(t, strings.Replace(harness.WithHook("/soon", target.URL, ""), "sleep-time: 0", "sleep-time: 0.5", 1)+
-		strings.Replace(harness.WithHook("/late", target.URL, ""), "sleep-time: 0", "sleep-time: 3600", 1))
+	target := NewHookTarget(t, nil)
+	p := Serving(t, strings.Replace(WithHook("/soon", target.URL, ""), "sleep-time: 0", "sleep-time: 0.5", 1)+
+		strings.Replace(WithHook("/late", target.URL, ""), "sleep-time: 0", "sleep-time: 3600", 1))
 	p.Do("POST", "/soon", "")
 	p.Do("POST", "/late", "")
 	p.Signal(syscall.SIGTERM)
@@ -332,7 +332,7 @@ func TestWebhook_DrainOnSIGTERM(t *testing.T) {
 
 func TestWebhook_SecondSignalEndsTheDrain(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, strings.Replace(harness.WithHook("/soon", "http://127.0.0.1:1", ""), "sleep-time: 0", "sleep-time: 15", 1), "--grace", "1h")
+	p := Serving(t, strings.Replace(WithHook("/soon", "http://127.0.0.1:1", ""), "sleep-time: 0", "sleep-time: 15", 1), "--grace", "1h")
 	p.Do("POST", "/soon", "")
 	p.Signal(syscall.SIGTERM)
 	p.WaitLine(0, "stopping")
@@ -345,12 +345,12 @@ func TestWebhook_SecondSignalEndsTheDrain(t *testing.T) {
 // A reload keeps pending webhooks.
 func TestWebhook_ReloadKeepsWhatIsPending(t *testing.T) {
 	t.Parallel()
-	target := harness.NewHookTarget(t, nil)
+	target := NewHookTarget(t, nil)
 	dir := t.TempDir()
-	file := harness.WriteFile(t, dir, "mock.yml", strings.Replace(harness.WithHook("/a", target.URL+"/old", ""), "sleep-time: 0", "sleep-time: 1", 1))
-	p := harness.Start(t, "-c", file)
+	file := harness.WriteFile(t, dir, "mock.yml", strings.Replace(WithHook("/a", target.URL+"/old", ""), "sleep-time: 0", "sleep-time: 1", 1))
+	p := Start(t, "-c", file)
 	p.Do("POST", "/a", "")
-	harness.WriteFile(t, dir, "mock.yml", harness.WithHook("/b", target.URL+"/new", ""))
+	harness.WriteFile(t, dir, "mock.yml", WithHook("/b", target.URL+"/new", ""))
 	p.Signal(syscall.SIGHUP)
 	p.WaitLine(0, "configuration reloaded")
 	p.Do("POST", "/b", "")

@@ -47,8 +47,8 @@ const chat = `
 - websocket: {path: /strict, if: query-params.token = "secret", on-connect: {response: in}}
 `
 
-func chatting(t *testing.T, args ...string) *harness.Process {
-	return harness.Serving(t, chat, args...)
+func chatting(t *testing.T, args ...string) *Process {
+	return Serving(t, chat, args...)
 }
 
 func TestWebSocket_AnswersByPatternInOrder(t *testing.T) {
@@ -90,7 +90,7 @@ func TestWebSocket_AnswersByPatternInOrder(t *testing.T) {
 // message as text.
 func TestWebSocket_AMessageThatIsJSONIsThatValue(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `
+	p := Serving(t, `
 - websocket:
     path: /echo
     on-connect: {response: '{"data": {{message}}}'}
@@ -230,7 +230,7 @@ func without(name string, more ...string) func([]string) []string {
 }
 
 // send sends bytes to a program, and returns the connection to read from.
-func send(p *harness.Process, sent string) (net.Conn, *bufio.Reader) {
+func send(p *Process, sent string) (net.Conn, *bufio.Reader) {
 	p.T.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 	if err != nil {
@@ -356,7 +356,7 @@ func TestWebSocket_MessagesAreBounded(t *testing.T) {
 	}{
 		{nil, "/echo", 1 << 20}, {[]string{"--max-message", "70KiB"}, "/echo", 70 << 10}, {nil, "/small", 10},
 	} {
-		p := harness.Serving(t, text, c.args...)
+		p := Serving(t, text, c.args...)
 		s := openSocket(p, c.path, nil)
 		for _, n := range []int{0, 1, c.limit} {
 			s.Say(strings.Repeat("x", n))
@@ -369,7 +369,7 @@ func TestWebSocket_MessagesAreBounded(t *testing.T) {
 
 func TestWebSocket_SendsUnasked(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, `
+	p := Serving(t, `
 - websocket:
     path: /ticks
     on-connect: {response: hello}
@@ -390,7 +390,7 @@ func TestWebSocket_AReloadLeavesOpenConnectionsAsTheyWere(t *testing.T) {
 	dir := t.TempDir()
 	text := "- websocket: {path: /a, on-connect: {response: §}, on-message: [{pattern: who, response: §}]}\n"
 	file := harness.WriteFile(t, dir, "a.yml", strings.ReplaceAll(text, "§", "old"))
-	p := harness.Start(t, "-c", file)
+	p := Start(t, "-c", file)
 	before := openSocket(p, "/a", nil)
 	before.Hear("old")
 	harness.WriteFile(t, dir, "a.yml", strings.ReplaceAll(text, "§", "new"))
@@ -406,7 +406,7 @@ func TestWebSocket_AReloadLeavesOpenConnectionsAsTheyWere(t *testing.T) {
 
 func TestWebSocket_StoppingClosesWith1001(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, "- websocket: {path: /a, on-connect: {response: hello}}\n", "--access-log")
+	p := Serving(t, "- websocket: {path: /a, on-connect: {response: hello}}\n", "--access-log")
 	var all []*clientSocket
 	for range 20 {
 		c := openSocket(p, "/a", nil)
@@ -428,7 +428,7 @@ func TestWebSocket_StoppingClosesWith1001(t *testing.T) {
 
 func TestWebSocket_AClientThatDoesNotAnswerTheCloseIsLeft(t *testing.T) {
 	t.Parallel()
-	p := harness.Serving(t, "- websocket: {path: /a}\n", "--grace", "100ms")
+	p := Serving(t, "- websocket: {path: /a}\n", "--grace", "100ms")
 	_, r := send(p, asking("/a", nil))
 	if resp, err := http.ReadResponse(r, nil); err != nil || resp.StatusCode != 101 {
 		t.Fatal(resp, err)
@@ -444,8 +444,8 @@ func TestWebSocket_AClientThatDoesNotAnswerTheCloseIsLeft(t *testing.T) {
 
 func TestWebSocket_AThousandConnectionsAtOnce(t *testing.T) {
 	t.Parallel()
-	harness.NeedsProcess(t) // it has many descriptors
-	p := harness.Serving(t, "- websocket: {path: '/echo/:n', on-message: [{pattern: '.*', response: '{{path-params.n}}: {{message}}'}]}\n")
+	NeedsProcess(t) // it has many descriptors
+	p := Serving(t, "- websocket: {path: '/echo/:n', on-message: [{pattern: '.*', response: '{{path-params.n}}: {{message}}'}]}\n")
 	const connections, messages = 1000, 5
 	var clients sync.WaitGroup
 	for i := range connections {

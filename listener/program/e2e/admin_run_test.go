@@ -1,0 +1,180 @@
+package e2e_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"mockserver/internal/harness"
+)
+
+// kindsOfErrors contains the numbers of replies of 500 and above by cause, as in the JSON.
+type kindsOfErrors struct {
+	All      float64 `json:"errors"`
+	Declared float64 `json:"errors_declared"`
+	Injected float64 `json:"errors_injected"`
+	Own      float64 `json:"errors_own"`
+}
+
+// figuresOfRuns contains the fields of a comparison that these tests examine.
+type figuresOfRuns struct{ A, B, Difference, Change *float64 }
+
+func TestRun_DeclaredErrorsAreApartFromTheServersOwn(t *testing.T) {
+	t.Parallel()
+	p, a := Administered(t, fmt.Sprintf(`
+- endpoint: {path: /declared, response: {status: 503, body: down}}
+- endpoint: {path: /outcome, responses: [{status: 500, body: outcome}]}
+- endpoint: {path: /injected, latency: {failure-rate: 1}, response: {status: 500}}
+- endpoint: {path: /own, response: {external-body: {provider: json, path: "http://%s/"}}}
+- endpoint: {path: /fine, response: {}}
+`, Free(t)))
+	if got := a.Do("POST", "/__admin/runs", ""); got.Status != 201 {
+		t.Fatal(got)
+	}
+	for path, times := range map[string]int{"/declared": 4, "/outcome": 3, "/injected": 2, "/own": 1, "/fine": 5, "/none": 6} {
+		for range times {
+			p.Get(path)
+		}
+	}
+	var report struct {
+		Total     kindsOfErrors
+		Endpoints []struct {
+			Endpoint string
+			kindsOfErrors
+		}
+	}
+	a.Do("POST", "/__admin/runs/1/stop", "").Into(t, 200, &report)
+	if want := (kindsOfErrors{10, 7, 2, 1}); report.Total != want {
+		t.Errorf("total %+v, want %+v", report.Total, want)
+	}
+	var counts struct {
+		Endpoints []struct {
+			Endpoint string
+			kindsOfErrors
+		}
+	}
+	a.Get("/__admin/counts").Into(t, 200, &counts)
+	want := map[string]kindsOfErrors{
+		"GET /declared": {Declared: 4}, "GET /outcome": {Declared: 3}, "GET /injected": {Injected: 2}, "GET /own": {Own: 1}, "GET /fine": {},
+	}
+	for i, all := range [][]struct {
+		Endpoint string
+		kindsOfErrors
+	}{report.Endpoints, counts.Endpoints} {
+		if len(all) != len(want) {
+			t.Errorf("%d: %d endpoints, want %d", i, len(all), len(want))
+		}
+		for _, e := range all {
+			if e.kindsOfErrors != want[e.Endpoint] {
+				t.Errorf("%d: %s has %+v, want %+v", i, e.Endpoint, e.kindsOfErrors, want[e.Endpoint])
+			}
+		}
+	}
+	if got := Value(t, Scrape(t, a), "mockserver_own_errors_total", "endpoint", "GET /own"); got != 1 {
+		t.Errorf("the metric has %v own errors, want 1", got)
+	}
+}
+
+func TestRun_ItsPercentilesAreFinerTowardsTheLongest(t *testing.T) {
+	t.Parallel()
+	p, a := Administered(t, One("x"))
+	if got := a.Do("POST", "/__admin/runs", ""); got.Status != 201 {
+		t.Fatal(got)
+	}
+	for range 200 {
+		p.Get("/a")
+	}
+	var report struct {
+		Total struct {
+			Own struct{ P50, P99, Max float64 }
+		}
+		Percentiles map[string][]struct{ Percentile, MS float64 }
+	}
+	a.Do("POST", "/__admin/runs/1/stop", "").Into(t, 200, &report)
+	own := report.Percentiles["own"]
+	at := map[float64]float64{}
+	for i, point := range own {
+		at[point.Percentile] = point.MS
+		if i > 0 && (point.Percentile <= own[i-1].Percentile || point.MS < own[i-1].MS) {
+			t.Errorf("%v follows %v: the curve falls", point, own[i-1])
+		}
+	}
+	for percentile, want := range map[float64]float64{50: report.Total.Own.P50, 99: report.Total.Own.P99, 100: report.Total.Own.Max} {
+		if got, ok := at[percentile]; !ok || math.Abs(got-want) > 1e-9 {
+			t.Errorf("percentile %v is %v, want %v", percentile, got, want)
+		}
+	}
+	if _, ok := at[99.9]; ok {
+		t.Error("200 requests have no 99.9th percentile")
+	}
+	for _, name := range []string{"injected", "injection_error", "webhook_lag"} {
+		if list, ok := report.Percentiles[name]; !ok || len(list) > 0 {
+			t.Errorf("%s: %v, want none", name, list)
+		}
+	}
+}
+
+func TestRun_AComparisonHasDifferencesWebhooksCPUAndReasons(t *testing.T) {
+	t.Parallel()
+	p, a := Administered(t, `
+- endpoint: {path: /a, response: {}}
+- endpoint: {method: POST, path: /hooked, response: {status: 503}, webhook: {sleep-time: 0, method: POST, url: "http://`+Free(t)+`/", body: "{}"}}
+`, "--verdict", "own-p99=0ms")
+	for i, requests := range []int{0, 12} {
+		if got := a.Do("POST", "/__admin/runs", ""); got.Status != 201 {
+			t.Fatal(got)
+		}
+		for range requests {
+			p.Get("/a")
+			p.Do("POST", "/hooked", "")
+		}
+		if requests > 0 { // the verdict is updated once a second, and the lag is known once a webhook has been sent
+			harness.Until(t, "a reason", func() bool {
+				var report struct {
+					Verdict struct{ Reasons []any }
+					Total   struct {
+						Lag  struct{ Count int } `json:"webhook_lag"`
+						Dead int                 `json:"webhooks_dead"`
+					}
+				}
+				a.Get("/__admin/runs/2").Into(t, 200, &report)
+				return len(report.Verdict.Reasons) > 0 && report.Total.Lag.Count > 0 && report.Total.Dead == requests
+			})
+		}
+		if got := a.Do("POST", fmt.Sprintf("/__admin/runs/%d/stop", i+1), ""); got.Status != 200 {
+			t.Fatal(got)
+		}
+	}
+	var c struct {
+		Reasons []struct {
+			Code string
+			A, B *struct{ Seconds float64 }
+		}
+		Total map[string]figuresOfRuns
+	}
+	a.Get("/__admin/runs/compare?a=1&b=2").Into(t, 200, &c)
+	if len(c.Reasons) == 0 || c.Reasons[0].Code == "" || c.Reasons[0].B == nil {
+		t.Errorf("reasons %+v, want own-p99 in B", c.Reasons)
+	}
+	if d := c.Total["requests"]; d.Difference == nil || *d.Difference != 24 || d.Change != nil {
+		t.Errorf("requests %+v, want 24 more, and no percentage of 0", d)
+	}
+	if d := c.Total["errors_declared"]; d.A != nil || d.B == nil || *d.B != 0.5 || d.Difference != nil {
+		t.Errorf("declared errors %+v, want null, and half of the requests", d)
+	}
+	for _, name := range []string{"webhooks_sent", "webhooks_dead", "webhooks_refused", "webhook_lag_p99", "cpu", "cpu_share", "machine_cpu", "throttled", "memory"} {
+		if _, ok := c.Total[name]; !ok {
+			t.Errorf("%s is missing", name)
+		}
+	}
+	if d := c.Total["webhook_lag_p99"]; d.B == nil {
+		t.Errorf("the lag of webhooks %+v, want that of B", d)
+	}
+	page := a.Get("/__admin/runs/compare?a=1&b=2&format=html")
+	for _, want := range []string{"Why the timing could not be trusted", "own-p99", "Difference", "&#43;12", "Webhooks sent", "Webhook lag p99", "CPU used, in cores"} {
+		if !strings.Contains(page.Body, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+//go:build linux && measure
+
+package e2e_test
+
+import (
+	"crypto/tls"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// declared is a latency, by percentiles.
+var declared = []struct {
+	rank   float64
+	length time.Duration
+}{{50, time.Second}, {90, 1500 * time.Millisecond}, {99, 2 * time.Second}, {99.9, 2200 * time.Millisecond}, {100, 2300 * time.Millisecond}}
+
+// delayed returns an endpoint with the declared latency.
+func delayed() string {
+	var points []string
+	for _, p := range declared {
+		points = append(points, fmt.Sprintf("p%g: %v", p.rank, p.length))
+	}
+	return "- endpoint: {path: /late, latency: {" + strings.Join(points, ", ") + "}, response: {body: late}}\n"
+}
+
+const (
+	connections = 100
+	each        = 100 // concurrent streams per connection
+	warmUp      = 5 * time.Second
+	measured    = 30 * time.Second
+)
+
+// 10,000 streams at a time, over 100 connections, are answered with the declared latency, within 1%
+// or 1 ms, as measured by the client. The measured latencies are printed.
+func TestStreams_Delayed(t *testing.T) {
+	NeedsProcess(t)
+	p := Serving(t, delayed())
+	address := strings.TrimPrefix(p.URL, "http://")
+	var mu sync.Mutex
+	var took []time.Duration
+	var all sync.WaitGroup
+	from := time.Now().Add(warmUp)
+	until := from.Add(measured)
+	for range connections {
+		all.Go(func() {
+			own, err := loadStreams(address, from, until)
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			took = append(took, own...)
+		})
+	}
+	all.Wait()
+	if len(took) < connections*each {
+		t.Fatalf("there are %d responses", len(took))
+	}
+	slices.Sort(took)
+	fmt.Printf("%d responses, %d streams at a time over %d connections\n%6s %12s %12s %12s\n", len(took), connections*each, connections, "", "declared", "client", "difference")
+	for _, d := range declared {
+		got := took[min(int(d.rank/100*float64(len(took))), len(took)-1)]
+		fmt.Printf("%6s %12v %12v %12v\n", fmt.Sprintf("p%g", d.rank), d.length, got.Round(10*time.Microsecond), (got - d.length).Round(10*time.Microsecond))
+		if most := max(time.Millisecond, d.length/100); d.rank < 100 && (got-d.length).Abs() > most {
+			t.Errorf("p%g is off by %v, more than %v", d.rank, got-d.length, most)
+		}
+	}
+}
+
+// loadStreams keeps streams of a connection open until the given time, and returns how long those streams
+// took that began between from and until.
+func loadStreams(address string, from, until time.Time) (took []time.Duration, err error) {
+	c, err := dial(address, "/late", 1<<20)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	for range each {
+		c.open()
+	}
+	for open := each; open > 0; {
+		began, length, err := c.ended()
+		if err != nil {
+			return took, err
+		}
+		if !began.Before(from) && began.Before(until) {
+			took = append(took, length)
+		}
+		if time.Now().Before(until) {
+			c.open()
+		} else {
+			open--
+		}
+	}
+	return took, nil
+}
+
+// The memory of the process that an idle TLS connection takes is printed.
+func TestStreams_MemoryOfConnections(t *testing.T) {
+	NeedsProcess(t)
+	const idle = 5000
+	p := Serving(t, "- endpoint: {path: /hello, response: {body: hello}}\n", "--tls", "auto")
+	address := strings.TrimPrefix(p.URL, "http://")
+	before := settled(p)
+	var open []net.Conn
+	config := &tls.Config{InsecureSkipVerify: true, ServerName: "a", NextProtos: []string{"http/1.1"}}
+	for range idle {
+		conn, err := tls.Dial("tcp", address, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, conn)
+		if _, err := fmt.Fprint(conn, "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Read(make([]byte, 4096)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := settled(p)
+	fmt.Printf("%d idle connections over TLS: %.1f KiB each\n", idle, float64(after-before)/idle)
+	for _, conn := range open {
+		_ = conn.Close() // the result is already known
+	}
+}
+
+// The memory of the process that a waiting stream takes is printed.
+func TestStreams_MemoryOfStreams(t *testing.T) {
+	NeedsProcess(t)
+	p := Serving(t, "- endpoint: {path: /late, latency: {min: 1h, max: 1h}, response: {body: late}}\n")
+	address := strings.TrimPrefix(p.URL, "http://")
+	before := settled(p)
+	for range connections {
+		c, err := dial(address, "/late", 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		for range each {
+			c.open()
+		}
+		if err := c.out.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := settled(p)
+	fmt.Printf("%d streams that wait, with %d connections: %.1f KiB each\n", connections*each, connections, float64(after-before)/(connections*each))
+}
+
+// settled returns the memory of the process, in KiB, once it no longer decreases: buffers are given
+// back some time after they were last used.
+func settled(p *Process) (least int) {
+	least = p.Usage().RSS
+	for since := time.Now(); time.Since(since) < 30*time.Second; {
+		if now := p.Usage().RSS; now < least-64 {
+			least, since = now, time.Now()
+		}
+		ticks := time.NewTimer(time.Second)
+		<-ticks.C
+	}
+	return p.Usage().RSS
+}
