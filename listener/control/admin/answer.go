@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"mockserver/config/syntax"
-	"mockserver/listener/control/admin/schema"
 )
 
 // failure is an error response, in the same form as the error responses of the server itself.
@@ -105,11 +104,13 @@ func faultOf(err error) string {
 	return strings.TrimPrefix(err.Error(), "json: ")
 }
 
-// keysOf lists the keys of a struct.
+// keysOf lists the JSON keys of a struct.
 func keysOf(into any) string {
 	var keys []string
-	for _, f := range schema.Fields(reflect.TypeOf(into).Elem()) {
-		keys = append(keys, f.Name)
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(into).Elem()) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+			keys = append(keys, name)
+		}
 	}
 	return strings.Join(keys, ", ")
 }

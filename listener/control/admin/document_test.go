@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -16,7 +17,6 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/internal/histogram"
-	"mockserver/listener/control/admin/schema"
 )
 
 // types contains the types in the document, with their names in it, in the order in which requests
@@ -35,7 +35,7 @@ func (ts *types) add(t *testing.T, kind reflect.Type) {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
 		ts.add(t, kind.Elem())
 	case reflect.Struct:
-		name := schema.Name(kind)
+		name := schemaName(kind)
 		before, known := ts.of[name]
 		if known && before != kind {
 			t.Errorf("%v and %v are both called %s", before, kind, name)
@@ -44,7 +44,7 @@ func (ts *types) add(t *testing.T, kind reflect.Type) {
 			return
 		}
 		ts.names, ts.of[name] = append(ts.names, name), kind
-		for _, f := range schema.Fields(kind) {
+		for _, f := range fieldsOf(kind) {
 			ts.add(t, f.Type)
 		}
 	}
@@ -71,7 +71,7 @@ func typesOf(t *testing.T, table []route) (asked, answered types) {
 func TestDocument_IsValidAndHasAllTypes(t *testing.T) {
 	a := counting(t)
 	a.metrics = a.exposition()
-	text, err := json.Marshal(a.document())
+	text, err := json.Marshal(document(a.table()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestDocument_IsValidAndHasAllTypes(t *testing.T) {
 		t.Errorf("the schemas are %v, want %v", got, ts.names)
 	}
 	for _, name := range ts.names {
-		for _, f := range schema.Fields(ts.of[name]) {
+		for _, f := range fieldsOf(ts.of[name]) {
 			if f.What == "" {
 				t.Errorf("%s.%s has no description: add a doc tag", name, f.Name)
 			}
@@ -132,16 +132,16 @@ func TestDocument_TheParametersOfASearchAreRead(t *testing.T) {
 	}
 }
 
-// docs/admin-api.md is generated from the table of requests, and docs/admin-api.openapi.json is what
-// the admin address answers. With MOCKSERVER_UPDATE=1 the test writes them.
+// docs/admin-api.md and openapi.json, which the admin address returns, are made from the table of
+// requests. With MOCKSERVER_UPDATE=1 the test writes them.
 func TestDocument_TheCommittedCopiesMatchTheAPI(t *testing.T) {
 	a := counting(t)
 	a.metrics = a.exposition()
-	document := httptest.NewRecorder()
-	a.showDocument(document, nil)
+	made := httptest.NewRecorder()
+	answer(made, http.StatusOK, document(a.table()))
 	for file, want := range map[string]string{
-		"../../../docs/admin-api.md":           manualOf(a.table()),
-		"../../../docs/admin-api.openapi.json": document.Body.String(),
+		"../../../docs/admin-api.md": manualOf(a.table()),
+		"openapi.json":               made.Body.String(),
 	} {
 		if os.Getenv("MOCKSERVER_UPDATE") != "" {
 			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
@@ -159,8 +159,8 @@ func TestDocument_TheCommittedCopiesMatchTheAPI(t *testing.T) {
 func manualOf(table []route) string {
 	var b strings.Builder
 	b.WriteString("# The admin API\n\n```console\n$ curl -s 127.0.0.1:8001/__admin/openapi.json > admin.openapi.json\n```\n\n" +
-		"This document, which is also in [admin-api.openapi.json](admin-api.openapi.json), describes every request and every\n" +
-		"field, as OpenAPI 3.1. Documentation tools show it as a page. [Operations](operations.md#the-admin-address) shows how to\n" +
+		"This document, which is also in [the source](../listener/control/admin/openapi.json), describes every request and\n" +
+		"every field, as OpenAPI 3.1. Documentation tools show it as a page. [Operations](operations.md#the-admin-address) shows how to\n" +
 		"use the API.\n\n" +
 		"Paths and fields are stable: within a major version they are added, but not removed or changed in meaning. Clients should\n" +
 		"ignore fields that they do not know. Times are in UTC (RFC 3339). Durations are in milliseconds unless a field says\n" +
@@ -186,7 +186,7 @@ func bodyNames(bodies []any) string {
 	var names []string
 	for _, value := range bodies {
 		name, media := value.(string)
-		if reference, named := (schema.Set{}.Of(reflect.TypeOf(value)))["$ref"].(string); named {
+		if reference, named := (schemas{}.of(reflect.TypeOf(value)))["$ref"].(string); named {
 			name = path.Base(reference)
 		} else if !media {
 			name = "object"

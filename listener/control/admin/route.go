@@ -2,8 +2,8 @@ package admin
 
 import "net/http"
 
-// route is one request that the admin address answers. The index of the API and its OpenAPI
-// document are generated from these rows.
+// route is one request that the admin address answers. The index of the API is made from these
+// rows, and a test makes its OpenAPI document from them.
 type route struct {
 	asks         access
 	method, path string
