@@ -6,30 +6,64 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/invent"
+	"mockserver/config/openapi/jsonvalue"
 )
 
-// someItems is the number of items in an array when nothing requires more.
-const someItems = 2
+const (
+	// someItems is the number of items in an array when nothing requires more.
+	someItems = 2
+	// uniqueTries is how many values are tried for an item that must differ from the others.
+	uniqueTries = 96
+)
 
-// array generates an array. A bare array has as few items as allowed.
+// distinct is a set of JSON values. With thousands of values, it avoids comparing each with all
+// others.
+type distinct map[string]bool
+
+// add adds a value to the set. It returns false when an equal value was already there.
+func (d distinct) add(v any) bool {
+	known := d.has(v)
+	d[string(jsonvalue.AppendIdentity(nil, v))] = true
+	return !known
+}
+
+func (d distinct) has(v any) bool {
+	return len(d) > 0 && d[string(jsonvalue.AppendIdentity(nil, v))]
+}
+
+// array generates an array. The last items are those that the keyword contains requires. A bare
+// array has as few items as allowed.
 func (d *draft) array(g *merged, a ask, bare bool) (any, bool) {
-	count, found := d.itemCount(g, a.room, bare)
-	items := make([]any, 0, min(count, mostExtras))
-	others := distinct{}
-	first := count - len(found) // the last items are those that the keyword contains requires
+	var found []*openapi3.SchemaRef
+	for _, s := range g.schemas {
+		least := uint64(1)
+		if s.MinContains != nil {
+			least = *s.MinContains
+		}
+		for i := uint64(0); s.Contains != nil && i < min(least, mostExtras); i++ {
+			found = append(found, s.Contains)
+		}
+	}
+	unique := slices.ContainsFunc(g.schemas, func(s *openapi3.Schema) bool { return s.UniqueItems })
+	low := g.least(func(s *openapi3.Schema) uint64 { return s.MinItems })
+	count := d.itemCount(g, a.room, low, len(found), bare)
+	found = found[:min(len(found), count)]
+	items, others := []any{}, distinct{}
 	for i := range count {
 		refs, banned := itemSchemas(g, i)
-		if i >= first {
-			refs = append(slices.Clone(refs), found[i-first])
+		if i >= count-len(found) {
+			refs = append(refs, found[count-1-i])
 		}
-		item, ok, why := any(nil), !banned, d.why
+		optional, why := i >= low && len(found) == 0, d.why
+		var item any
+		ok := !banned
 		if ok {
-			item, ok = d.item(g, ask{schemas: refs, name: singular(a.name), alone: true, room: max(0, (a.room-1)/count)}, others, len(items) >= g.minItems && len(found) == 0)
+			item, ok = d.item(ask{schemas: refs, name: singular(a.name), alone: true, room: max(0, (a.room-1)/count)}, others, unique, optional)
 		}
 		switch {
 		case ok:
 			items = append(items, item)
-		case len(items) >= g.minItems && len(found) == 0:
+		case optional:
 			d.why = why
 			return items, true
 		default:
@@ -37,79 +71,55 @@ func (d *draft) array(g *merged, a ask, bare bool) (any, bool) {
 			return append(items, item), false
 		}
 	}
-	return items, len(items) >= g.minItems
+	return items, len(items) >= low
 }
 
 // item generates an item that differs from the others. When duplicates are allowed, a duplicate is
 // rejected only if the item is optional.
-func (d *draft) item(g *merged, a ask, others distinct, optional bool) (any, bool) {
+func (d *draft) item(a ask, others distinct, unique, optional bool) (any, bool) {
 	v, ok := d.value(a)
 	if !ok || others.add(v) {
 		return v, ok
 	}
-	if optional || !g.unique {
+	if optional || !unique {
 		return v, !optional
 	}
-	a.taken = others
-	fresh, wide := d.fresh, d.wide
-	d.fresh = true // examples are the same each time
-	defer func() { d.fresh, d.wide = fresh, wide }()
-	for try := range 4 * mostTries {
-		d.wide = wide || try >= mostTries/4 || len(others) > invent.Width/4
-		v, ok = d.value(a)
-		if ok && others.add(v) {
+	fresh, wild := d.fresh, d.wild
+	defer func() { d.fresh, d.wild = fresh, wild }()
+	a.taken, d.fresh = others, true // examples are the same each time
+	for try := 0; try < uniqueTries && d.effort >= 0; try++ {
+		d.wild = wild || try >= uniqueTries/16 || len(others) > invent.Width/4
+		if v, ok = d.value(a); ok {
+			others.add(v)
 			return v, true
-		}
-		if d.effort < 0 {
-			break
 		}
 	}
 	return v, false
 }
 
-// itemCount returns the number of items for an array, and the schemas of the items that the keyword
-// contains requires.
-func (d *draft) itemCount(g *merged, room int, bare bool) (count int, found []*openapi3.SchemaRef) {
-	for _, s := range g.contains {
-		for range min(leastContained(s), mostExtras) {
-			found = append(found, s.Contains)
-		}
-	}
+// itemCount returns the number of items for an array that requires at least low items, of which
+// found are those that the keyword contains requires.
+func (d *draft) itemCount(g *merged, room, low, found int, bare bool) int {
 	prefix := 0
 	for _, s := range g.schemas {
 		prefix = max(prefix, len(s.PrefixItems))
 	}
-	count = someItems
-	if d.fresh {
+	count := someItems
+	switch {
+	case prefix > 0:
+		count = prefix + found
+	case d.wild:
+		count = low + d.random.IntN(4*someItems)
+	case d.fresh:
 		count = 1 + d.random.IntN(someItems+1)
-	}
-	if prefix > 0 {
-		count = prefix
-	}
-	if room <= count {
-		count = min(count, max(0, room-1))
 	}
 	if bare {
 		count = 0
+	} else if room <= count {
+		count = max(0, room-1)
 	}
-	count = max(count, g.minItems, len(found))
-	if len(found) > 0 && !bare {
-		count = max(count, prefix+len(found))
-	}
-	if g.maxItems >= 0 {
-		count = min(count, g.maxItems)
-	}
-	if len(found) > count {
-		found = found[:count]
-	}
-	return min(count, bodyEffort), found
-}
-
-func leastContained(s *openapi3.Schema) uint64 {
-	if s.MinContains != nil {
-		return *s.MinContains
-	}
-	return 1
+	most := g.most(func(s *openapi3.Schema) *uint64 { return s.MaxItems })
+	return min(max(count, low, found), most, bodyEffort)
 }
 
 // itemSchemas returns the schemas that item i must satisfy, and reports whether the item is
@@ -120,16 +130,16 @@ func itemSchemas(g *merged, i int) (refs []*openapi3.SchemaRef, banned bool) {
 		if i < len(s.PrefixItems) {
 			ref = s.PrefixItems[i]
 		}
-		if ref == nil || ref.Value == nil {
-			continue
+		if ref != nil && ref.Value != nil {
+			refs = append(refs, ref)
+			banned = banned || refusesAll(ref)
 		}
-		if always := ref.Value.Always; always != nil && !*always {
-			return nil, true
-		}
-		refs = append(refs, ref)
 	}
-	return refs, false
+	return refs, banned
 }
+
+// refusesAll reports whether a schema is the boolean false.
+func refusesAll(ref *openapi3.SchemaRef) bool { return ref.Value.Always != nil && !*ref.Value.Always }
 
 // singular returns the singular of a name, as the name of an item.
 func singular(name string) string {

@@ -10,9 +10,9 @@ import (
 // agree with each other, or separate facts for a value that need not agree with others.
 func (d *draft) factsOf(a ask) *invent.Facts {
 	if d.beside == nil || a.alone || a.taken != nil {
-		return &invent.Facts{Rand: d.random, Today: d.m.Today, Name: a.name, Wide: d.wide}
+		return &invent.Facts{Rand: d.random, Today: d.m.Today, Name: a.name, Wide: d.wild}
 	}
-	d.beside.Name, d.beside.Wide = a.name, d.wide
+	d.beside.Name, d.beside.Wide = a.name, d.wild
 	return d.beside
 }
 
@@ -40,7 +40,7 @@ func (d *draft) said(p property) (string, bool) {
 			values = append(values, s.Enum...)
 		}
 		for _, v := range values {
-			if text, ok := v.(string); ok && d.fits(p.schemas, text) {
+			if text, ok := v.(string); ok && d.fits(ask{schemas: p.schemas}, text) {
 				return text, true
 			}
 		}

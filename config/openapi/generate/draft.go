@@ -1,8 +1,10 @@
 package generate
 
 import (
+	"cmp"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -18,7 +20,8 @@ const (
 	// for each further body drops to leastEffort.
 	documentText = 256 << 20
 	leastEffort  = 100
-	// mostTries limits how many values are tried when one does not fit.
+	// mostTries limits how many values are tried with other branches when one does not fit, and then
+	// how many with other values in everything that the schemas leave open.
 	mostTries = 24
 	// deepestBody limits how many schemas may be nested.
 	deepestBody = 100
@@ -37,16 +40,16 @@ type draft struct {
 	// fresh bodies ignore examples and defaults, and use any value of an enum.
 	fresh bool
 	quiet bool // gives no warnings, because the body is made while a request is being answered
-	wide  bool // any allowed value will do, even an unreadable one, because the others are taken
+	wild  bool // any allowed value will do, even an unreadable one, because readable ones do not fit
 	// open means that an object may have properties that one of its schemas neither declares
-	// nor allows. shut means that a required property was left out because of such a schema.
-	open, shut bool
-	check      validator
-	beside     *invent.Facts      // of the object being made
-	active     []*openapi3.Schema // being made, the outermost first
-	effort     int
-	why        string // why the first failed part could not be made
-	at         string // the JSON pointer of the schema in the document, for warnings
+	// nor allows.
+	open   bool
+	check  validator
+	beside *invent.Facts      // of the object being made
+	active []*openapi3.Schema // being made, the outermost first
+	effort int
+	why    string // why the first failed part could not be made
+	at     string // the JSON pointer of the schema in the document, for warnings
 }
 
 // ask describes the value to generate: the schemas it must satisfy, the name of its property, and
@@ -77,30 +80,27 @@ const (
 
 // body generates a value for a schema and says what is wrong with it; "" when it is valid.
 func (m *Maker) body(ref *openapi3.SchemaRef, way direction, seed uint64, fresh bool, at string) (v any, wrong string) {
-	effort, shut := bodyEffort, false
+	d := draft{m: m, fresh: fresh, quiet: fresh, effort: bodyEffort, at: at}
 	if m.kept > documentText {
-		effort = leastEffort
+		d.effort = leastEffort
 	}
-	for try := range uint64(bodyTries) {
-		d := &draft{m: m, fresh: fresh, quiet: fresh, effort: effort, at: at, random: rand.New(rand.NewPCG(seed, try))}
-		d.check = validator{m: m, request: way == toServer, lenient: try > 0}
-		made, ok := d.value(ask{schemas: []*openapi3.SchemaRef{ref}, room: m.room})
+	attempt := func(d draft, try int) (any, bool, string) {
+		d.random = rand.New(rand.NewPCG(seed, uint64(try)))
+		d.check = validator{m: m, request: way == toServer, lenient: d.open || try > 0}
+		v, ok := d.value(ask{schemas: []*openapi3.SchemaRef{ref}, room: m.room})
+		return v, ok, d.why
+	}
+	for try := range bodyTries {
+		made, ok, why := attempt(d, try)
 		if ok { // each part that may violate its schemas was checked
 			return made, ""
 		}
-		if try > 0 {
-			continue
+		if try == 0 {
+			wrong = cmp.Or(why, (&validator{m: m, request: way == toServer}).mismatch(ref, made))
 		}
-		if v, wrong = made, d.why; wrong == "" {
-			wrong = d.check.mismatch(ref, made)
-		}
-		shut = d.shut
 	}
-	if shut { // a common error: a schema that is extended with allOf, and allows no other properties
-		d := &draft{m: m, fresh: fresh, quiet: true, effort: effort, at: at, random: rand.New(rand.NewPCG(seed, 0)), open: true}
-		d.check = validator{m: m, request: way == toServer, lenient: true}
-		v, _ = d.value(ask{schemas: []*openapi3.SchemaRef{ref}, room: m.room})
-	}
+	d.open, d.quiet = true, true // a common error: a schema that is extended with allOf, and allows no other properties
+	v, _, _ = attempt(d, 0)
 	return v, wrong
 }
 
@@ -118,23 +118,22 @@ func (d *draft) value(a ask) (any, bool) {
 		d.blame("it is nested too deeply")
 		return nil, false
 	}
+	open := len(d.active)
 	for _, ref := range a.schemas {
 		again := 0
-		for _, s := range d.active {
+		for _, s := range d.active[:open] {
 			if s == ref.Value {
 				again++
 			}
 		}
 		if again > 1 {
+			d.active = d.active[:open]
 			d.blame("it requires itself endlessly" + under(ref.Ref))
 			return nil, false
 		}
 		if again > 0 {
 			a.room /= 2
 		}
-	}
-	open := len(d.active)
-	for _, ref := range a.schemas {
 		d.active = append(d.active, ref.Value)
 	}
 	v, ok := d.tried(a)
@@ -149,36 +148,35 @@ func under(ref string) string {
 	return " (" + ref + ")"
 }
 
-// tried generates values until one fits, each time with other branches or fewer properties.
+// tried generates values until one fits: first with the branches of all choices, then with as few
+// properties and items as allowed, then with any value in everything that the schemas leave open.
 func (d *draft) tried(a ask) (best any, ok bool) {
-	before, first := d.why, ""
+	before, first, outer := d.why, "", d.wild
+	defer func() { d.wild = outer }()
 	var g *merged
-	for attempt := 0; ; attempt++ {
+	plain, tries := 1, 1
+	for attempt := 0; attempt < tries; attempt++ {
 		if d.effort--; d.effort < 0 {
 			d.blame(tooLarge)
 			return best, false
 		}
-		var bare bool
-		g, bare = d.merged(a.schemas, attempt)
-		d.why = before
-		v, made := d.made(g, a, attempt, bare)
-		if made && !a.taken.has(v) && (!g.hard || d.fits(a.schemas, v)) {
+		d.why, d.wild = before, outer || attempt >= 2*plain
+		g = d.merged(a.schemas, attempt%plain)
+		v, made := d.made(g, a, attempt, attempt >= plain && !d.wild)
+		if made && (!g.hard && a.taken == nil || d.fits(a, v)) {
 			d.why = before
 			return v, true
 		}
-		if best == nil {
-			best = v
-		}
 		if attempt == 0 {
-			first = d.why
+			if best, first = v, d.why; g.hard {
+				plain = min(g.choices, mostTries)
+				tries = 2*plain + mostTries
+			}
 		} else if d.why != first {
 			first = before // no single reason: the caller reports what is wrong with the best value
 		}
-		if attempt+1 >= triesOf(g) {
-			break
-		}
 	}
-	if g.nullable && (a.taken == nil || d.wide && !a.taken.has(nil)) && d.fits(a.schemas, nil) {
+	if g.nullable && (a.taken == nil || d.wild) && d.fits(a, nil) {
 		d.why = before
 		return nil, true
 	}
@@ -186,61 +184,29 @@ func (d *draft) tried(a ask) (best any, ok bool) {
 	return best, false
 }
 
-// triesOf returns how many values are tried for the merged schemas.
-func triesOf(g *merged) int {
-	switch {
-	case g.hard:
-		return min(max(3*g.choices, 8), mostTries)
-	case g.choices > 1:
-		return min(g.choices, mostTries)
-	}
-	return 1
+// fits reports whether a value can be used.
+func (d *draft) fits(a ask, v any) bool {
+	return !a.taken.has(v) && !slices.ContainsFunc(a.schemas, func(ref *openapi3.SchemaRef) bool { return !d.check.accepts(ref, v) })
 }
 
-func (d *draft) fits(refs []*openapi3.SchemaRef, v any) bool {
-	for _, ref := range refs {
-		if !d.check.accepts(ref, v) {
-			return false
+// merged returns the merged schemas for an attempt. Attempts go through the branches of all choices.
+func (d *draft) merged(refs []*openapi3.SchemaRef, attempt int) *merged {
+	if len(refs) == 1 {
+		if kept, ok := d.m.merges.Load(refs[0].Value); ok {
+			return kept.(*merged)
 		}
 	}
-	return true
-}
-
-// mergeKey is the key of a cached merge: a schema with the branches of one attempt.
-type mergeKey struct {
-	schema  *openapi3.Schema
-	attempt int
-}
-
-// keptAttempts is the number of attempts whose merge is cached.
-const keptAttempts = 3
-
-// merged returns the merged schemas for an attempt. Attempts go through the branches of all
-// choices, then through them again with as few properties in an object as allowed.
-func (d *draft) merged(refs []*openapi3.SchemaRef, attempt int) (g *merged, bare bool) {
-	alone := len(refs) == 1
-	if alone {
-		if kept, ok := d.m.merges.Load(mergeKey{refs[0].Value, 0}); ok && kept.(*merged).choices == 1 {
-			return kept.(*merged), attempt%2 == 1
-		}
-		if kept, ok := d.m.merges.Load(mergeKey{refs[0].Value, attempt}); ok && !d.fresh {
-			return kept.(*merged), attempt/kept.(*merged).choices%2 == 1
-		}
-	}
-	rest := attempt
-	g = d.m.merge(refs, func(n int) int {
-		i := rest % n
-		rest /= n
-		if d.fresh {
+	g := d.m.merge(refs, func(n int) int {
+		i := attempt % n
+		if attempt /= n; d.fresh || d.wild {
 			i = (i + d.random.IntN(n)) % n
 		}
 		return i
 	})
-	keep := len(g.properties) > 0 && attempt < keptAttempts && (!d.fresh || g.choices == 1)
-	if alone && keep {
-		d.m.merges.Store(mergeKey{refs[0].Value, attempt}, g)
+	if len(refs) == 1 && g.choices == 1 && len(g.properties) > 0 {
+		d.m.merges.Store(refs[0].Value, g)
 	}
-	return g, rest%2 == 1
+	return g
 }
 
 // made generates one value.
@@ -270,12 +236,9 @@ func (d *draft) made(g *merged, a ask, attempt int, bare bool) (any, bool) {
 		return nil, true
 	case kindBoolean:
 		v := d.random.IntN(2) == 0
-		if a.taken.has(v) || g.hard && !d.fits(a.schemas, v) {
-			v = !v
-		}
-		return v, true
+		return v == d.fits(a, v), true
 	case kindInteger, kindNumber, kindFraction:
-		return d.number(g, a, kind == kindInteger)
+		return d.number(g.bounds(d.m.Numbers), a, kind == kindInteger)
 	case kindString:
 		return d.text(g, a)
 	case kindArray:
@@ -286,15 +249,12 @@ func (d *draft) made(g *merged, a ask, attempt int, bare bool) (any, bool) {
 
 // exemplary returns the first example or default that the schemas accept.
 func (d *draft) exemplary(g *merged, a ask) (any, bool) {
-	for _, v := range g.examples {
-		if d.fits(a.schemas, v) {
+	for i, v := range slices.Concat(g.examples, g.defaults) {
+		if d.fits(a, v) {
 			return v, true
 		}
-		d.warnExample(a, v)
-	}
-	for _, v := range g.defaults {
-		if d.fits(a.schemas, v) {
-			return v, true
+		if i < len(g.examples) {
+			d.warnExample(a, v)
 		}
 	}
 	return nil, false
@@ -302,42 +262,47 @@ func (d *draft) exemplary(g *merged, a ask) (any, bool) {
 
 // warnExample warns once that an example cannot be used.
 func (d *draft) warnExample(a ask, v any) {
-	ref := a.schemas[0]
-	if d.quiet {
-		return
-	}
-	if _, known := d.m.warned.LoadOrStore(ref.Value, true); known {
-		return
-	}
-	at, what := d.at, "the example"
-	if ref.Ref != "" {
-		at = ref.Ref
-	} else if a.name != "" {
-		what = "the example of the property " + a.name
-	}
+	at, of := d.placeOf(a)
 	for _, ref := range a.schemas {
-		if wrong := d.check.mismatch(ref, v); wrong != "" {
-			d.m.Warning(manyUnused, at, what+" does not match its schema ("+wrong+"); it is not used")
+		if wrong := d.check.mismatch(ref, v); wrong != "" && d.warnsOnce(a.schemas[0].Value) {
+			d.m.Warning(manyUnused, at, "the example"+of+" does not match its schema ("+wrong+"); it is not used")
 			return
 		}
 	}
 }
 
-// listed picks a value of an enum or const.
+// warnsOnce reports whether to warn about something, which it is to be warned of once.
+func (d *draft) warnsOnce(what any) bool {
+	if d.quiet {
+		return false
+	}
+	_, known := d.m.warned.LoadOrStore(what, true)
+	return !known
+}
+
+// placeOf returns the place of a value for a warning: the pointer of its schema, and its property.
+func (d *draft) placeOf(a ask) (at, of string) {
+	switch ref := a.schemas[0]; {
+	case ref.Ref != "":
+		return ref.Ref, ""
+	case a.name != "":
+		return d.at, " of the property " + a.name
+	}
+	return d.at, ""
+}
+
+// listed picks a value of an enum or const, and null only if no other fits.
 func (d *draft) listed(g *merged, a ask) (any, bool) {
-	first := 0
+	first, null := 0, false
 	if d.fresh && len(g.values) > 0 {
 		first = d.random.IntN(len(g.values))
 	}
-	null := false
 	for i := range g.values {
-		v := g.values[(first+i)%len(g.values)]
-		switch {
-		case a.taken.has(v) || !d.fits(a.schemas, v):
-		case v == nil:
+		if v := g.values[(first+i)%len(g.values)]; d.fits(a, v) {
+			if v != nil {
+				return v, true
+			}
 			null = true
-		default:
-			return v, true
 		}
 	}
 	if !null {
@@ -347,50 +312,50 @@ func (d *draft) listed(g *merged, a ask) (any, bool) {
 }
 
 // kind picks the type of a value from the listed types, or else from those that the keywords
-// suggest. The first attempt takes the first listed type, unless the body is fresh. Null is the
-// last resort.
+// suggest. The first attempt takes the first type, unless the body is fresh. Null is the last
+// resort.
 func (d *draft) kind(g *merged, a ask, attempt int) (kinds, bool) {
+	order := g.order
+	if len(order) == 0 {
+		order = append(g.suggested(a), kindString, kindNumber, kindBoolean, kindObject, kindArray)
+	}
 	var possible []kinds
-	for _, k := range g.order {
-		if k &= g.kinds; k != 0 && k != kindNull {
+	for _, k := range order {
+		if k &= g.kinds; k&^kindNull != 0 && !slices.Contains(possible, k) {
 			possible = append(possible, k)
 		}
 	}
-	if len(g.order) == 0 {
-		for _, k := range suggestedKinds(g, a) {
-			if k &= g.kinds; k != 0 {
-				possible = append(possible, k)
-			}
-		}
-		if len(possible) > 0 && attempt < mostTries/2 {
-			return possible[0], true
-		}
-	}
 	switch {
-	case len(possible) == 0 && g.kinds&kindNull != 0:
-		return kindNull, true
 	case len(possible) == 0:
-		return 0, false
-	case d.fresh:
+		return kindNull, g.kinds&kindNull != 0
+	case d.wild || d.fresh && len(g.order) > 0:
 		return possible[d.random.IntN(len(possible))], true
+	case len(g.order) == 0 && attempt < mostTries/2:
+		attempt = 0
 	}
 	return possible[attempt%len(possible)], true
 }
 
-// suggestedKinds returns the types of a schema without a type keyword, the likeliest first.
-func suggestedKinds(g *merged, a ask) []kinds {
-	rest := []kinds{kindString, kindNumber, kindBoolean, kindObject, kindArray}
-	switch {
-	case len(g.properties) > 0 || g.minProps > 0 || g.patterny || g.dependent:
-		return append([]kinds{kindObject}, rest...)
-	case g.array:
-		return append([]kinds{kindArray}, rest...)
-	case g.minLength > 0 || len(g.patterns) > 0 || g.maxLength >= 0:
-		return rest
-	case g.low != nil || g.high != nil || len(g.steps) > 0:
-		return append([]kinds{kindNumber}, rest...)
-	case a.name == "" && len(g.formats) == 0:
-		return append([]kinds{kindObject}, rest...)
+// suggested returns the type that the keywords of a schema without types suggest, if any.
+func (g *merged) suggested(a ask) []kinds {
+	if len(g.properties) > 0 {
+		return []kinds{kindObject}
 	}
-	return rest
+	for _, s := range g.schemas {
+		switch {
+		case s.MinProps > 0 || len(s.PatternProperties)+len(s.DependentRequired)+len(s.DependentSchemas) > 0:
+			return []kinds{kindObject}
+		case s.Items != nil || s.PrefixItems != nil || s.Contains != nil || s.MinItems > 0 || s.UniqueItems:
+			return []kinds{kindArray}
+		case s.MinLength > 0 || s.MaxLength != nil || s.Pattern != "":
+			return []kinds{kindString}
+		}
+	}
+	switch b := g.bounds(nil); {
+	case b.low != nil || b.high != nil || b.step != nil || b.isInteger:
+		return []kinds{kindNumber}
+	case a.name == "" && len(g.formats()) == 0:
+		return []kinds{kindObject}
+	}
+	return nil
 }

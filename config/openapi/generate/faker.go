@@ -3,6 +3,7 @@ package generate
 import (
 	"encoding/json"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,7 +41,7 @@ func (d *draft) faked(g *merged, a ask) (any, bool) {
 			d.warnFaker(a, name)
 			return nil, false
 		}
-		if v, ok := shaped(g, made); ok && !a.taken.has(v) && d.fits(a.schemas, v) {
+		if v, ok := shaped(g, made); ok && d.fits(a, v) {
 			return v, true
 		}
 	}
@@ -74,31 +75,25 @@ func (d *draft) fake(g *merged, f *invent.Facts, key string, args *jsonvalue.Obj
 	if decimals, ok := fakerNumbers[key]; ok {
 		return d.fakeNumber(g, f, decimals, args), true
 	}
-	return f.Fake(key, len(g.formats) > 0 && g.formats[0] == "date", args)
+	return f.Fake(key, slices.Contains(g.formats(), "date"), args)
 }
 
 // fakeNumber returns a number within the bounds of the arguments and of the schemas.
 func (d *draft) fakeNumber(g *merged, f *invent.Facts, decimals int, args *jsonvalue.Object) any {
-	within := *g
-	m := merger{m: d.m, merged: &within}
-	if n, ok := numberIn(args, "min"); ok {
-		m.raise(n, false)
-	}
-	if n, ok := numberIn(args, "max"); ok {
-		m.lower(n, false)
-	}
-	v, _ := d.number(&within, ask{name: f.Name}, decimals == 0 || g.kinds&(kindFraction|kindString) == 0)
+	b := g.bounds(d.m.Numbers)
+	b.raise(numberIn(args, "min"))
+	b.lower(numberIn(args, "max"))
+	v, _ := d.number(b, ask{name: f.Name}, decimals == 0 || g.kinds&(kindFraction|kindString) == 0)
 	return v
 }
 
-func numberIn(args *jsonvalue.Object, name string) (*big.Rat, bool) {
+// numberIn returns a number among the arguments; nil when there is none.
+func numberIn(args *jsonvalue.Object, name string) *big.Rat {
 	v, _ := args.Get(name)
-	n, ok := v.(json.Number)
-	if !ok {
-		return nil, false
+	if n, ok := v.(json.Number); ok {
+		return jsonvalue.Rational(n)
 	}
-	r := jsonvalue.Rational(n)
-	return r, r != nil
+	return nil
 }
 
 // shaped turns a number into a text, or a text into a number, if the schemas accept only that.
@@ -119,22 +114,12 @@ func shaped(g *merged, made any) (any, bool) {
 
 // warnFaker warns once about a schema whose hint is unknown.
 func (d *draft) warnFaker(a ask, name string) {
-	if d.quiet {
-		return
-	}
-	ref := a.schemas[0]
-	if _, known := d.m.warned.LoadOrStore(unknownFaker{ref.Value}, true); known {
-		return
-	}
-	at, of := d.at, ""
-	if ref.Ref != "" {
-		at = ref.Ref
-	} else if a.name != "" {
-		of = " of the property " + a.name
-	}
+	at, of := d.placeOf(a)
 	what := "unknown hint " + wording.Clip(name)
 	if name == "" {
 		what = "expected the name of a hint"
 	}
-	d.m.Warning(manyFakers, at, "x-faker"+of+": "+what+"; the value is generated without it")
+	if d.warnsOnce(unknownFaker{a.schemas[0].Value}) {
+		d.m.Warning(manyFakers, at, "x-faker"+of+": "+what+"; the value is generated without it")
+	}
 }

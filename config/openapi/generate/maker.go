@@ -49,13 +49,12 @@ type Maker struct {
 		values *validate.Values
 	}
 
-	merges    sync.Map // mergeKey to *merged
-	mappings  sync.Map // *openapi3.Discriminator to []string
-	patterns  sync.Map // source to *text.Pattern or error
-	negations sync.Map // *openapi3.Schema to opposites
-	warned    sync.Map // schemas and patterns with a warning
-	bodies    map[bodyKey][]byte
-	kept      int // total bytes of generated bodies, without fresh ones
+	merges   sync.Map // *openapi3.Schema to *merged, for schemas without choices
+	mappings sync.Map // *openapi3.Discriminator to []string
+	patterns sync.Map // source to *text.Pattern or error
+	warned   sync.Map // schemas and patterns with a warning
+	bodies   map[bodyKey][]byte
+	kept     int // total bytes of generated bodies, without fresh ones
 }
 
 const (

@@ -1,8 +1,7 @@
 package generate
 
 import (
-	"math"
-	"math/big"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -28,24 +27,9 @@ const (
 	anyKind    = kindNull | kindBoolean | kindNumber | kindString | kindArray | kindObject
 )
 
-func kindOf(name string) kinds {
-	switch name {
-	case "null":
-		return kindNull
-	case "boolean":
-		return kindBoolean
-	case "integer":
-		return kindInteger
-	case "number":
-		return kindNumber
-	case "string":
-		return kindString
-	case "array":
-		return kindArray
-	case "object":
-		return kindObject
-	}
-	return 0
+var kindOf = map[string]kinds{
+	"null": kindNull, "boolean": kindBoolean, "integer": kindInteger, "number": kindNumber,
+	"string": kindString, "array": kindArray, "object": kindObject,
 }
 
 // merged is the combination of several schemas that a value must satisfy at once, including those
@@ -60,50 +44,54 @@ type merged struct {
 	hard bool
 
 	kinds    kinds
-	order    []kinds // in the order of a list of types
+	order    []kinds // in the order in which they are listed
 	nullable bool    // null is listed as a type
 
-	limited  bool // has an enum or a const
-	values   []any
-	examples []any
-	defaults []any
+	limited    bool  // has an enum or a const
+	values     []any // of the first enum or const
+	examples   []any
+	defaults   []any
+	properties []property
+	fixed      map[string]string // values of discriminators
+	faker      any               // a hint for invented data (x-faker)
+}
 
-	low, high           *big.Rat
-	openLow, openHigh   bool
-	steps               []*big.Rat
-	minLength           int
-	maxLength           int // -1 for none
-	patterns            []string
-	formats             []string
-	minItems, maxItems  int
-	unique, array       bool
-	contains            []*openapi3.Schema
-	minProps, maxProps  int
-	required            []string
-	properties          []property
-	index               map[string]int    // indexes of properties, by name
-	closed              bool              // unevaluatedProperties: false
-	fixed               map[string]string // values of discriminators
-	faker               any               // a hint for invented data (x-faker)
-	dependent, patterny bool
+// unlimited is the bound of a count that has none. It can still be counted up to.
+const unlimited = 1 << 40
+
+// least returns the greatest of a lower bound in the schemas.
+func (g *merged) least(of func(*openapi3.Schema) uint64) int {
+	bound := uint64(0)
+	for _, s := range g.schemas {
+		bound = max(bound, of(s))
+	}
+	return int(min(bound, unlimited))
+}
+
+// most returns the smallest of an upper bound in the schemas.
+func (g *merged) most(of func(*openapi3.Schema) *uint64) int {
+	bound := uint64(unlimited)
+	for _, s := range g.schemas {
+		if n := of(s); n != nil {
+			bound = min(bound, *n)
+		}
+	}
+	return int(bound)
 }
 
 // merger merges schemas.
 type merger struct {
 	*merged
-	m       *Maker
-	seen    []*openapi3.Schema
-	negated []*openapi3.Schema
-	names   []string // names of the components seen so far, the most specific first
-	choose  func(n int) int
+	m      *Maker
+	names  []string // names of the components seen so far, the most specific first
+	seen   []*openapi3.Schema
+	choose func(n int) int
 }
 
 // merge combines all the schemas. In each oneOf, anyOf and if with n branches it takes the branch
 // that choose(n) returns.
 func (m *Maker) merge(refs []*openapi3.SchemaRef, choose func(n int) int) *merged {
-	g := &merger{m: m, choose: choose, merged: &merged{
-		kinds: anyKind, maxLength: -1, maxItems: -1, maxProps: -1, choices: 1,
-	}}
+	g := &merger{m: m, choose: choose, merged: &merged{kinds: anyKind, choices: 1}}
 	for _, ref := range refs {
 		g.add(ref, true)
 	}
@@ -140,203 +128,75 @@ func (g *merger) add(ref *openapi3.SchemaRef, top bool) {
 	if hint, ok := s.Extensions[fakerKey]; ok && g.faker == nil {
 		g.faker = jsonvalue.Of(hint)
 	}
+	g.hard = g.hard || isHard(s)
 	g.addType(s)
 	g.addValues(s, top)
-	g.addNumber(s)
-	g.addString(s)
-	g.addArray(s)
-	g.addObject(s)
 	g.addBranches(s, top && len(s.Properties) == 0)
-	if not := s.Not; not != nil && not.Value != nil {
-		g.addNot(not.Value)
-	}
+}
+
+// isHard reports whether a schema has keywords that values are not made for, but checked against.
+func isHard(s *openapi3.Schema) bool {
+	items, properties := s.UnevaluatedItems, s.UnevaluatedProperties
+	return s.Not != nil || s.Contains != nil || s.PropertyNames != nil || len(s.DependentRequired) > 0 ||
+		items.Has != nil || items.Schema != nil || properties.Has != nil || properties.Schema != nil
 }
 
 func (g *merger) addType(s *openapi3.Schema) {
-	g.nullable = g.nullable || g.m.nullable(s)
-	if s.Type.IsEmpty() {
-		return
-	}
-	allowed := kinds(0)
-	for _, name := range *s.Type {
-		allowed |= kindOf(name)
-		if len(g.order) < len(*s.Type) {
-			g.order = append(g.order, kindOf(name))
+	nullable := g.m.nullable(s)
+	if !s.Type.IsEmpty() {
+		allowed := kinds(0)
+		for _, name := range *s.Type {
+			allowed |= kindOf[name]
+			g.order = append(g.order, kindOf[name])
 		}
+		if nullable {
+			allowed |= kindNull
+		}
+		nullable = allowed&kindNull != 0
+		g.kinds &= allowed
 	}
-	if g.m.nullable(s) {
-		allowed |= kindNull
-	}
-	g.nullable = g.nullable || allowed&kindNull != 0
-	g.kinds &= allowed
+	g.nullable = g.nullable || nullable
 }
 
 func (g *merger) addValues(s *openapi3.Schema, top bool) {
-	values := s.Enum
-	if s.Const != nil {
-		values = []any{s.Const}
-	}
-	if values != nil {
-		converted := make([]any, len(values))
-		for i := range values {
-			converted[i] = jsonvalue.Of(values[i])
-		}
-		if g.limited {
-			both := make(distinct, len(g.values))
-			for _, v := range g.values {
-				both.add(v)
+	add := func(to *[]any, values ...any) {
+		for _, v := range values {
+			if v != nil {
+				*to = append(*to, jsonvalue.Of(v))
 			}
-			converted = slices.DeleteFunc(converted, func(v any) bool { return !both.has(v) })
 		}
-		g.limited, g.values = true, converted
 	}
-	if !top {
-		return
+	switch {
+	case g.limited: // the values of another enum are checked
+	case s.Const != nil:
+		g.limited = true
+		add(&g.values, s.Const)
+	case s.Enum != nil:
+		g.limited = true
+		for _, v := range s.Enum {
+			g.values = append(g.values, jsonvalue.Of(v))
+		}
 	}
-	if s.Example != nil {
-		g.examples = append(g.examples, jsonvalue.Of(s.Example))
-	}
-	for _, e := range s.Examples {
-		g.examples = append(g.examples, jsonvalue.Of(e))
-	}
-	if s.Default != nil {
-		g.defaults = append(g.defaults, jsonvalue.Of(s.Default))
-	}
-}
-
-func (g *merger) addNumber(s *openapi3.Schema) {
-	of := g.m.Numbers.Of
-	if s.Min != nil {
-		g.raise(of(s.Min), s.ExclusiveMin.IsTrue())
-	}
-	if s.Max != nil {
-		g.lower(of(s.Max), s.ExclusiveMax.IsTrue())
-	}
-	if v := s.ExclusiveMin.Value; v != nil {
-		g.raise(of(v), true)
-	}
-	if v := s.ExclusiveMax.Value; v != nil {
-		g.lower(of(v), true)
-	}
-	if s.MultipleOf != nil && *s.MultipleOf > 0 {
-		g.steps = append(g.steps, of(s.MultipleOf))
-	}
-	if s.Format == "int32" || s.Format == "int64" {
-		g.addIntegerFormat(s.Format)
-	}
-}
-
-// Bounds of the integer formats.
-var (
-	low32, high32 = big.NewRat(math.MinInt32, 1), big.NewRat(math.MaxInt32, 1)
-	low64, high64 = big.NewRat(math.MinInt64, 1), big.NewRat(math.MaxInt64, 1)
-)
-
-func (g *merger) addIntegerFormat(name string) {
-	if g.kinds&kindNumber == 0 {
-		return
-	}
-	if name == "int32" {
-		g.raise(low32, false)
-		g.lower(high32, false)
-	} else {
-		g.raise(low64, false)
-		g.lower(high64, false)
-	}
-}
-
-// unbounded reports whether any number is allowed, apart from the limits of integer formats.
-func (g *merged) unbounded() bool {
-	return len(g.steps) == 0 && (g.low == nil || g.low == low32 || g.low == low64) && (g.high == nil || g.high == high32 || g.high == high64)
-}
-
-func (g *merger) raise(low *big.Rat, open bool) {
-	if g.low == nil || low.Cmp(g.low) > 0 {
-		g.low, g.openLow = low, open
-	} else if low.Cmp(g.low) == 0 {
-		g.openLow = g.openLow || open
-	}
-}
-
-func (g *merger) lower(high *big.Rat, open bool) {
-	if g.high == nil || high.Cmp(g.high) < 0 {
-		g.high, g.openHigh = high, open
-	} else if high.Cmp(g.high) == 0 {
-		g.openHigh = g.openHigh || open
-	}
-}
-
-func (g *merger) addString(s *openapi3.Schema) {
-	g.minLength = max(g.minLength, clampCount(s.MinLength))
-	g.maxLength = least(g.maxLength, s.MaxLength)
-	if s.Pattern != "" {
-		g.patterns = append(g.patterns, s.Pattern)
-	}
-	if s.Format != "" && !slices.Contains(g.formats, s.Format) {
-		g.formats = append(g.formats, s.Format)
-	}
-	if name := encodings[strings.ToLower(s.ContentEncoding)]; name != "" && s.Format == "" {
-		g.formats = append(g.formats, name)
-	}
-}
-
-// clampCount caps a count from a document at a value that can still be counted up to.
-func clampCount(n uint64) int { return int(min(n, 1<<40)) }
-
-// least returns the smaller of two bounds, where -1 and nil mean no bound.
-func least(n int, other *uint64) int {
-	if other == nil {
-		return n
-	}
-	if c := clampCount(*other); n < 0 || c < n {
-		return c
-	}
-	return n
-}
-
-func (g *merger) addArray(s *openapi3.Schema) {
-	g.minItems = max(g.minItems, clampCount(s.MinItems))
-	g.maxItems = least(g.maxItems, s.MaxItems)
-	g.unique = g.unique || s.UniqueItems
-	if s.Contains != nil {
-		g.contains = append(g.contains, s)
-		g.hard = true
-	}
-	g.hard = g.hard || s.UnevaluatedItems.Has != nil || s.UnevaluatedItems.Schema != nil
-	g.array = g.array || s.Items != nil || s.PrefixItems != nil || s.Contains != nil || s.MinItems > 0 || s.UniqueItems
-}
-
-func (g *merger) addObject(s *openapi3.Schema) {
-	g.minProps = max(g.minProps, clampCount(s.MinProps))
-	g.maxProps = least(g.maxProps, s.MaxProps)
-	g.required = append(g.required, s.Required...) // may contain duplicates
-	if has := s.UnevaluatedProperties.Has; has != nil && !*has {
-		g.closed, g.hard = true, true
-	}
-	g.hard = g.hard || s.PropertyNames != nil || s.UnevaluatedProperties.Schema != nil
-	g.dependent = g.dependent || len(s.DependentRequired) > 0 || len(s.DependentSchemas) > 0
-	g.patterny = g.patterny || len(s.PatternProperties) > 0
-	if g.dependent {
-		g.hard = true
+	if top {
+		add(&g.examples, s.Example)
+		add(&g.examples, s.Examples...)
+		add(&g.defaults, s.Default)
 	}
 }
 
 // addBranches adds one branch of each choice in a schema.
 func (g *merger) addBranches(s *openapi3.Schema, top bool) {
 	for _, branches := range []openapi3.SchemaRefs{s.OneOf, s.AnyOf} {
-		if len(branches) == 0 {
-			continue
+		if len(branches) > 0 {
+			branch := nullLast(branches)[g.pick(len(branches))]
+			g.discriminate(s.Discriminator, branch)
+			g.add(branch, top)
 		}
-		branch := nullLast(branches)[g.pick(len(branches))]
-		g.hard = g.hard || len(branches) > 1
-		g.discriminate(s.Discriminator, branch)
-		g.add(branch, top)
 	}
 	if s.Discriminator != nil && len(s.OneOf) == 0 && len(s.AnyOf) == 0 {
-		g.addSubtype(s)
+		g.addSubtype(s.Discriminator)
 	}
 	if s.If != nil && (s.Then != nil || s.Else != nil) {
-		g.hard = true
 		if g.pick(2) == 0 {
 			g.add(s.If, false)
 			g.add(s.Then, false)
@@ -344,22 +204,29 @@ func (g *merger) addBranches(s *openapi3.Schema, top bool) {
 			g.add(s.Else, false)
 		}
 	}
+	for _, name := range jsonvalue.SortedNames(s.DependentSchemas) {
+		if g.pick(2) == 0 { // most objects have the property that the schema depends on
+			g.add(s.DependentSchemas[name], false)
+		}
+	}
 }
 
 // nullLast moves the branches that only allow null to the end.
 func nullLast(branches openapi3.SchemaRefs) openapi3.SchemaRefs {
-	onlyNull := func(ref *openapi3.SchemaRef) int {
-		if ref != nil && ref.Value != nil && ref.Value.Type.Is("null") {
+	onlyNull := func(ref *openapi3.SchemaRef) bool { return ref != nil && ref.Value != nil && ref.Value.Type.Is("null") }
+	return slices.SortedStableFunc(slices.Values(branches), func(a, b *openapi3.SchemaRef) int {
+		switch {
+		case onlyNull(a) == onlyNull(b):
+			return 0
+		case onlyNull(a):
 			return 1
 		}
-		return 0
-	}
-	sorted := slices.Clone(branches)
-	slices.SortStableFunc(sorted, func(a, b *openapi3.SchemaRef) int { return onlyNull(a) - onlyNull(b) })
-	return sorted
+		return -1
+	})
 }
 
 func (g *merger) pick(n int) int {
+	g.hard = g.hard || n > 1
 	g.choices = min(g.choices*n, 1<<20)
 	return g.choose(n)
 }
@@ -370,29 +237,27 @@ func (g *merger) discriminate(d *openapi3.Discriminator, branch *openapi3.Schema
 		return
 	}
 	value := refName(branch.Ref)
-	for _, key := range jsonvalue.SortedNames(d.Mapping) {
+	for _, key := range g.m.mapped(d) {
 		if ref := d.Mapping[key].Ref; ref == branch.Ref || refName(ref) == value {
-			g.fix(d.PropertyName, key)
-			return
+			value = key
+			break
 		}
 	}
 	g.fix(d.PropertyName, value)
 }
 
 func (g *merger) fix(name, value string) {
-	if _, ok := g.fixed[name]; ok {
-		return
-	}
 	if g.fixed == nil {
 		g.fixed = map[string]string{}
 	}
-	g.fixed[name] = value
+	if _, ok := g.fixed[name]; !ok {
+		g.fixed[name] = value
+	}
 }
 
 // addSubtype chooses the subtype of a schema with a discriminator: the schema whose allOf led here,
 // or else one in the mapping.
-func (g *merger) addSubtype(s *openapi3.Schema) {
-	d := s.Discriminator
+func (g *merger) addSubtype(d *openapi3.Discriminator) {
 	keys := g.m.mapped(d)
 	for _, name := range g.names {
 		for _, key := range keys {
@@ -419,9 +284,50 @@ func (g *merger) addSubtype(s *openapi3.Schema) {
 	}
 }
 
+// collectProperties merges the schemas of each property that is declared or required.
+func (g *merger) collectProperties() {
+	index := map[string]int{}
+	declare := func(name string) *property {
+		i, ok := index[name]
+		if !ok {
+			i = len(g.properties)
+			index[name] = i
+			g.properties = append(g.properties, g.m.propertyOf(g.schemas, name))
+		}
+		return &g.properties[i]
+	}
+	for _, s := range g.schemas {
+		for _, name := range g.m.orderOf(s) {
+			declare(name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.fixed)) {
+		declare(name).required = true
+	}
+	for _, s := range g.schemas {
+		for _, name := range s.Required {
+			declare(name).required = true
+		}
+	}
+}
+
 // fakerKey is the keyword with which a schema asks for invented data, in the form that Prism and
 // json-schema-faker use: "name.firstName", or {"datatype.number": {"min": 1, "max": 9}}.
 const fakerKey = "x-faker"
 
 // encodings are the formats of texts with a contentEncoding.
 var encodings = map[string]string{"base64": "byte", "base64url": "base64url", "base32": "base32", "base16": "base16"}
+
+// formats returns the formats of strings.
+func (g *merged) formats() (all []string) {
+	for _, s := range g.schemas {
+		name := s.Format
+		if name == "" {
+			name = encodings[strings.ToLower(s.ContentEncoding)]
+		}
+		if name != "" && !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -11,32 +12,103 @@ import (
 	"mockserver/config/openapi/text"
 )
 
-// object generates an object. A bare object has as few properties as allowed.
-func (d *draft) object(g *merged, a ask, bare bool) (any, bool) {
-	names, ok := d.included(g, a, bare)
-	o := &jsonvalue.Object{}
-	room := a.room
-	outer := d.beside
-	d.beside = &invent.Facts{Rand: d.random, Today: d.m.Today, Beside: d.besides(names)}
-	defer func() { d.beside = outer }()
-	for i, p := range names {
-		room--
-		why := d.why
-		v, made := d.member(g, p, max(0, room/(len(names)-i)))
-		room -= max(0, sizeOf(v)-1)
-		if made {
-			o.Set(p.name, v)
+// property is a declared or required property.
+type property struct {
+	name     string
+	schemas  []*openapi3.SchemaRef // all schemas that its value must satisfy
+	required bool
+	banned   bool // no value is allowed
+	// undeclared means that a schema that allows no other properties does not declare this one.
+	undeclared bool
+	readOnly   bool
+	writeOnly  bool
+}
+
+// propertyOf returns the property with a given name and everything its value must satisfy.
+func (m *Maker) propertyOf(schemas []*openapi3.Schema, name string) property {
+	p := property{name: name}
+	for _, s := range schemas {
+		matched := false
+		if ref := s.Properties[name]; ref != nil && ref.Value != nil {
+			matched = true
+			p.add(ref)
+		}
+		for _, source := range jsonvalue.SortedNames(s.PatternProperties) {
+			if e, err := m.pattern(source); err == nil && e.Matches(name) {
+				matched = true
+				p.add(s.PatternProperties[source])
+			}
+		}
+		if matched {
 			continue
 		}
-		if p.required {
-			ok = false
+		if has := s.AdditionalProperties.Has; has != nil && !*has {
+			p.undeclared = true
+		} else {
+			p.add(s.AdditionalProperties.Schema)
+		}
+	}
+	return p
+}
+
+func (p *property) add(ref *openapi3.SchemaRef) {
+	if ref == nil || ref.Value == nil || slices.ContainsFunc(p.schemas, func(have *openapi3.SchemaRef) bool { return have.Value == ref.Value }) {
+		return
+	}
+	p.schemas = append(p.schemas, ref)
+	p.readOnly = p.readOnly || ref.Value.ReadOnly
+	p.writeOnly = p.writeOnly || ref.Value.WriteOnly
+	p.banned = p.banned || refusesAll(ref)
+}
+
+// orderOf returns the order in which the properties of a schema are written: the order of the
+// document if known, else an ID, the required ones, and the rest by name.
+func (m *Maker) orderOf(s *openapi3.Schema) []string {
+	if len(s.Properties) == 0 {
+		return nil
+	}
+	if m.Order != nil {
+		if names := m.Order(s); len(names) > 0 {
+			return names
+		}
+	}
+	names := jsonvalue.SortedNames(s.Properties)
+	place := make(map[string]int, len(names))
+	for i, name := range s.Required {
+		place[name] = i - len(s.Required)
+	}
+	if _, ok := s.Properties["id"]; ok {
+		place["id"] = -len(s.Required) - 1
+	}
+	slices.SortStableFunc(names, func(a, b string) int {
+		x, y := s.Properties[a], s.Properties[b]
+		if x.Value != nil && y.Value != nil && x.Value.Origin != nil && y.Value.Origin != nil && x.Ref == "" && y.Ref == "" {
+			if k, l := x.Value.Origin.Key, y.Value.Origin.Key; k != nil && l != nil {
+				return cmp.Or(cmp.Compare(k.Line, l.Line), cmp.Compare(k.Column, l.Column))
+			}
+		}
+		return cmp.Compare(place[a], place[b])
+	})
+	return names
+}
+
+// object generates an object. A bare object has as few properties as allowed.
+func (d *draft) object(g *merged, a ask, bare bool) (any, bool) {
+	chosen, ok := d.chosen(g, a.room, bare)
+	o, room, outer := &jsonvalue.Object{}, a.room, d.beside
+	d.beside = &invent.Facts{Rand: d.random, Today: d.m.Today, Beside: d.besides(chosen)}
+	defer func() { d.beside = outer }()
+	for i, p := range chosen {
+		room--
+		why := d.why
+		v, made := d.member(g, p, max(0, room/(len(chosen)-i)))
+		room -= max(0, sizeOf(v)-1)
+		if made || p.required {
 			o.Set(p.name, v)
+			ok = ok && made
 		} else {
 			d.why = why // the property is optional
 		}
-	}
-	if more := d.dependents(g, a, o); len(more) > 0 {
-		return d.tried(ask{schemas: append(slices.Clone(a.schemas), more...), name: a.name, room: a.room, taken: a.taken})
 	}
 	if !d.addExtras(g, o, room, bare) {
 		d.blame("fewer properties were found than it requires")
@@ -63,159 +135,93 @@ func sizeOf(v any) int {
 
 // member generates the value of a property.
 func (d *draft) member(g *merged, p property, room int) (any, bool) {
-	if value, ok := g.fixed[p.name]; ok && d.fits(p.schemas, value) {
+	a := ask{schemas: p.schemas, name: p.name, room: room}
+	if value, ok := g.fixed[p.name]; ok && d.fits(a, value) {
 		return value, true
 	}
-	return d.value(ask{schemas: p.schemas, name: p.name, room: room})
+	return d.value(a)
 }
 
-// included returns the properties for an object: the required ones with their dependencies, and as
-// many optional ones as there is room for. It returns false when a required property is not
-// possible.
-func (d *draft) included(g *merged, a ask, bare bool) (names []property, ok bool) {
-	in := inclusion{draft: d, merged: g, in: make([]bool, len(g.properties))}
-	ok = in.addRequired()
-	limit := len(g.properties)
-	if bare {
-		limit = g.minProps
-	} else if a.room < limit {
-		limit = max(a.room, g.minProps)
-	}
-	if g.maxProps >= 0 {
-		limit = min(limit, g.maxProps)
-	}
-	for i := range g.properties {
-		if len(in.order) < limit {
-			in.addOptional(i)
-		}
-	}
-	for i, p := range g.properties {
-		if in.in[i] {
-			names = append(names, p)
-		}
-	}
-	return names, ok
-}
-
-// inclusion is the selection of properties for an object.
-type inclusion struct {
-	*draft
-	*merged
-	in      []bool
-	order   []int // selected properties, in the order of selection
-	settled int   // how many of them have their dependencies selected too
-	refused int   // how many of them cannot be included
-}
-
-func (c *inclusion) include(i int) {
-	if c.in[i] {
-		return
-	}
-	c.in[i] = true
-	c.order = append(c.order, i)
-	if c.refuses(c.properties[i]) {
-		c.refused++
-	}
-}
-
-// takeBack removes properties from the selection, except for the given number selected first.
-func (c *inclusion) takeBack(first int) {
-	for _, i := range c.order[first:] {
-		c.in[i] = false
-		if c.refuses(c.properties[i]) {
-			c.refused--
-		}
-	}
-	c.order, c.settled = c.order[:first], first
-}
-
-// addRequired includes the required properties. It returns false if any of them cannot be included.
-func (c *inclusion) addRequired() bool {
-	ok := true
-	for i, p := range c.properties {
+// chosen returns the properties for an object: the required ones, as many optional ones as there is
+// room for, and those that they depend on (dependentRequired). It returns false when a required
+// property is not possible.
+func (d *draft) chosen(g *merged, room int, bare bool) (all []property, ok bool) {
+	ok = true
+	in := map[string]bool{}
+	for _, p := range g.properties {
 		switch {
-		case !p.required || c.leftOut(p):
-		case c.refuses(p) || !c.nameFits(c.merged, p.name):
-			c.shut = c.shut || p.undeclared && len(p.schemas) > 0
-			c.blame("it requires the property " + p.name + " and refuses it")
+		case !p.required || d.leftOut(p):
+		case d.refuses(g, p):
+			d.blame("it requires the property " + p.name + " and refuses it")
 			ok = false
 		default:
-			c.include(i)
+			in[p.name] = true
 		}
 	}
-	c.addNeeded()
-	return ok
+	limit := g.least(leastProperties)
+	if !bare {
+		limit = max(limit, room)
+	}
+	limit = min(limit, g.mostProperties())
+	for _, p := range g.properties {
+		if d.wild && d.random.IntN(2) == 0 || len(in) >= limit || p.required {
+			continue
+		}
+		if !d.leftOut(p) && !d.refuses(g, p) {
+			in[p.name] = true
+		}
+	}
+	g.addDependents(in)
+	for _, p := range g.properties {
+		if in[p.name] {
+			all = append(all, p)
+			delete(in, p.name)
+		}
+	}
+	for _, name := range jsonvalue.SortedNames(in) {
+		all = append(all, d.m.propertyOf(g.schemas, name))
+	}
+	return all, ok
 }
 
-// addOptional includes a property, unless the property or one of its dependencies cannot be
-// included.
-func (c *inclusion) addOptional(i int) {
-	p := c.properties[i]
-	if c.in[i] || c.refuses(p) || p.unnamed || c.leftOut(p) || !c.nameFits(c.merged, p.name) {
-		return
-	}
-	before, refused := len(c.order), c.refused
-	c.include(i)
-	c.addNeeded()
-	if c.maxProps >= 0 && len(c.order) > c.maxProps || c.refused > refused {
-		c.takeBack(before)
-	}
-}
-
-// addNeeded includes the dependencies of the selected properties (dependentRequired).
-func (c *inclusion) addNeeded() {
-	if !c.dependent {
-		return
-	}
-	for ; c.settled < len(c.order); c.settled++ {
-		name := c.properties[c.order[c.settled]].name
-		for _, s := range c.schemas {
-			for _, needed := range s.DependentRequired[name] {
-				if i, ok := c.index[needed]; ok {
-					c.include(i)
+// addDependents adds the properties that others depend on.
+func (g *merged) addDependents(in map[string]bool) {
+	for before := -1; before < len(in); {
+		before = len(in)
+		for _, s := range g.schemas {
+			for name, others := range s.DependentRequired {
+				for i := 0; in[name] && i < len(others); i++ {
+					in[others[i]] = true
 				}
 			}
 		}
 	}
 }
 
+func leastProperties(s *openapi3.Schema) uint64 { return s.MinProps }
+
+func (g *merged) mostProperties() int {
+	return g.most(func(s *openapi3.Schema) *uint64 { return s.MaxProps })
+}
+
 // leftOut reports whether a property is only for the other direction.
 func (d *draft) leftOut(p property) bool {
-	return d.check.request && p.readOnly || !d.check.request && p.written
+	return d.check.request && p.readOnly || !d.check.request && p.writeOnly
 }
 
 // refuses reports whether an object cannot have a property.
-func (d *draft) refuses(p property) bool {
-	return p.banned || p.undeclared && (!d.open || len(p.schemas) == 0)
+func (d *draft) refuses(g *merged, p property) bool {
+	return p.banned || p.undeclared && (!d.open || len(p.schemas) == 0) || !d.fits(ask{schemas: g.names()}, p.name)
 }
 
-// nameFits reports whether propertyNames allows a name.
-func (d *draft) nameFits(g *merged, name string) bool {
+// names returns the schemas of the names of properties.
+func (g *merged) names() (all []*openapi3.SchemaRef) {
 	for _, s := range g.schemas {
-		if s.PropertyNames != nil && !d.check.accepts(s.PropertyNames, name) {
-			return false
+		if s.PropertyNames != nil {
+			all = append(all, s.PropertyNames)
 		}
 	}
-	return true
-}
-
-// dependents returns the schemas that the properties of an object require in addition
-// (dependentSchemas), except those that the object was already generated for.
-func (d *draft) dependents(g *merged, a ask, o *jsonvalue.Object) []*openapi3.SchemaRef {
-	var more []*openapi3.SchemaRef
-	for _, s := range g.schemas {
-		for _, name := range jsonvalue.SortedNames(s.DependentSchemas) {
-			ref := s.DependentSchemas[name]
-			if _, ok := o.Get(name); !ok || ref == nil || ref.Value == nil {
-				continue
-			}
-			known := func(have *openapi3.SchemaRef) bool { return have.Value == ref.Value }
-			if !slices.ContainsFunc(a.schemas, known) && !slices.ContainsFunc(more, known) {
-				more = append(more, ref)
-			}
-		}
-	}
-	return more
+	return all
 }
 
 // Extra properties are properties that no schema names.
@@ -229,50 +235,41 @@ const (
 // addExtras adds undeclared properties: as many as required, and a few for a map. It returns false
 // when it cannot add enough.
 func (d *draft) addExtras(g *merged, o *jsonvalue.Object, room int, bare bool) bool {
-	want := g.minProps
-	if len(g.properties) == 0 && !bare && room > 0 && isMap(g) {
+	low := g.least(leastProperties)
+	want := low
+	if len(g.properties) == 0 && !bare && slices.ContainsFunc(g.schemas, isMap) {
 		want = max(want, min(someExtras, room))
 	}
-	if g.maxProps >= 0 {
-		want = min(want, g.maxProps)
-	}
-	misses, tried, why := 0, distinct{}, d.why
+	want = min(want, g.mostProperties())
+	closed := slices.ContainsFunc(g.schemas, func(s *openapi3.Schema) bool {
+		return s.UnevaluatedProperties.Has != nil && !*s.UnevaluatedProperties.Has
+	})
+	tried, why := distinct{}, d.why
 	for _, m := range o.Members {
 		tried.add(m.Name)
 	}
-	for n := 1; len(o.Members) < want && n <= mostExtras && misses < mostTries; n++ {
+	for n, misses := 1, 0; len(o.Members) < want && n <= mostExtras && misses < mostTries; n++ {
+		misses++
 		name, ok := d.extraName(g, tried, n)
 		if !ok || !tried.add(name) {
-			misses++
 			continue
 		}
 		p := d.m.propertyOf(g.schemas, name)
-		if g.closed && len(p.schemas) == 0 {
-			p.banned = true
-		}
-		if d.refuses(p) || d.leftOut(p) {
-			misses++
+		if closed && len(p.schemas) == 0 || d.refuses(g, p) || d.leftOut(p) {
 			continue
 		}
-		v, ok := d.value(ask{schemas: p.schemas, name: name, room: max(0, room/max(1, want-len(o.Members)))})
-		if !ok {
-			misses++
-			continue
+		if v, ok := d.value(ask{schemas: p.schemas, name: name, room: max(0, room/max(1, want-len(o.Members)))}); ok {
+			o.Set(name, v)
+			misses--
 		}
-		o.Set(name, v)
 	}
 	d.why = why // others were found, or the caller reports that there are too few
-	return len(o.Members) >= g.minProps
+	return len(o.Members) >= low
 }
 
-// isMap reports whether an object is meant for undeclared properties.
-func isMap(g *merged) bool {
-	for _, s := range g.schemas {
-		if s.AdditionalProperties.Schema != nil || len(s.PatternProperties) > 0 {
-			return true
-		}
-	}
-	return false
+// isMap reports whether a schema is meant for undeclared properties.
+func isMap(s *openapi3.Schema) bool {
+	return s.AdditionalProperties.Schema != nil || len(s.PatternProperties) > 0
 }
 
 // anyText is the schema for names, which are strings.
@@ -282,13 +279,7 @@ var anyText = &openapi3.SchemaRef{Value: &openapi3.Schema{Type: &openapi3.Types{
 // it returns one of these. If patternProperties describes names, at least every second name is one
 // of these.
 func (d *draft) extraName(g *merged, tried distinct, n int) (string, bool) {
-	var names []*openapi3.SchemaRef
-	for _, s := range g.schemas {
-		if s.PropertyNames != nil {
-			names = append(names, s.PropertyNames)
-		}
-	}
-	if len(names) > 0 {
+	if names := g.names(); len(names) > 0 {
 		v, ok := d.value(ask{schemas: append(names, anyText), name: extraName, room: 1, taken: tried})
 		name, isText := v.(string)
 		return name, ok && isText

@@ -2,11 +2,11 @@ package generate
 
 import (
 	"encoding/json"
+	"math"
 	"math/big"
-	"math/rand/v2"
-	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/invent"
 	"mockserver/config/openapi/jsonvalue"
@@ -16,317 +16,262 @@ import (
 // textTries limits how many strings are tried in each way.
 const textTries = 12
 
+// way makes a string in one way. It returns false when that way yields no string.
+type way func(try int) (string, bool)
+
 // text generates a string.
 func (d *draft) text(g *merged, a ask) (any, bool) {
-	f := d.factsOf(a)
-	hint := f.Hint(a.name)
-	if !d.wide && !g.hard && g.minLength == 0 && g.maxLength < 0 && len(g.patterns) == 0 && len(g.formats) == 0 {
-		if s, ok := f.Text(hint, 0); ok {
-			return s, true
-		}
-		return invent.Word(d.random), true
-	}
-	t := texts{draft: d, merged: g, ask: a, facts: f, hint: hint, low: g.minLength, high: text.LongestText}
-	if g.maxLength >= 0 {
-		t.high = min(t.high, g.maxLength)
-	}
-	if t.low > t.high {
+	low := g.least(func(s *openapi3.Schema) uint64 { return s.MinLength })
+	high := min(text.LongestText, g.most(func(s *openapi3.Schema) *uint64 { return s.MaxLength }))
+	if low > high {
 		d.blame("no text can have the required length")
 		return "", false
 	}
-	t.compile()
-	for _, way := range t.ways() {
+	patterns, last := d.patterns(g), ""
+	isFree := !g.hard && low == 0 && high == text.LongestText && len(patterns)+len(g.formats()) == 0 && a.taken == nil
+	for _, way := range d.ways(g, a, patterns, low, high) {
 		for try := range textTries {
-			if t.hard && try > 0 { // each one is checked against the schemas
-				d.effort--
-			}
-			if t.low/bytesAValue > d.effort || d.effort < 0 {
+			if d.effort < low/bytesAValue {
 				d.blame(tooLarge)
 				return "", false
 			}
 			s, ok := way(try)
 			if !ok {
-				d.effort -= t.low / bytesAValue
+				d.effort -= low / bytesAValue
 				break
 			}
-			d.effort -= len(s) / bytesAValue
-			if t.last = s; t.fit(s) {
+			if d.effort -= len(s) / bytesAValue; try > 0 {
+				d.effort--
+			}
+			if last = s; isFree || d.matches(patterns, s) && d.fits(a, s) {
 				return s, true
 			}
 		}
 	}
 	d.blame("no text was found for its pattern, format and lengths")
-	return t.last, false
+	return last, false
 }
 
-// texts generates strings in several ways.
-type texts struct {
-	*draft
-	*merged
-	ask       ask
-	facts     *invent.Facts
-	hint      string // the hint in the name of the property
-	low, high int
-	last      string
-	known     []invent.Format
-	patterns  []*text.Pattern
-}
-
-func (t *texts) compile() {
-	for _, name := range t.formats {
-		if f, ok := invent.FormatOf(name); ok {
-			t.known = append(t.known, f)
+// patterns returns the patterns of a string, of which those that are not supported are compiled
+// loosely.
+func (d *draft) patterns(g *merged) (all []*text.Pattern) {
+	for _, s := range g.schemas {
+		if s.Pattern == "" {
+			continue
 		}
-	}
-	for _, source := range t.merged.patterns {
-		p, err := t.m.pattern(source)
+		p, err := d.m.pattern(s.Pattern)
 		if err != nil {
-			if !t.quiet {
-				t.m.warnPattern(t.at, source, err)
+			if !d.quiet {
+				d.m.warnPattern(d.at, s.Pattern, err)
 			}
-			p, err = text.CompileLoosely(source)
+			p, err = text.CompileLoosely(s.Pattern)
 		}
 		if err == nil {
-			t.patterns = append(t.patterns, p)
+			all = append(all, p)
 		}
-	}
-}
-
-// way makes a text in one way. It returns false when that way yields no text.
-type way func(try int) (string, bool)
-
-// ways returns the ways to make a text, the best first.
-func (t *texts) ways() []way {
-	r := t.random
-	all := []way{func(try int) (string, bool) {
-		if t.wide || len(t.known) > 0 || try >= invent.Tries(t.hint) {
-			return "", false
-		}
-		return t.facts.Text(t.hint, try)
-	}}
-	for _, f := range t.known {
-		all = append(all, func(try int) (string, bool) {
-			if try > 0 {
-				return f.Make(t.facts.Alone(), t.low, t.high), true
-			}
-			return f.Make(t.facts, t.low, t.high), true
-		})
-	}
-	for _, p := range t.patterns {
-		all = append(all, func(int) (string, bool) { return p.Text(r, t.low, t.high) })
-	}
-	for _, name := range t.formats {
-		all = append(all, func(try int) (string, bool) { return t.facts.Text(t.facts.Hint(name), try) })
-	}
-	some := func(most int) int { return max(t.low, min(t.high, 1+r.IntN(most))) }
-	plain := []func() string{
-		func() string { return invent.Word(r) },
-		func() string { return longer(r, t.low, t.high) },
-		func() string { return text.Letters(r, t.low) },
-		func() string { return invent.Digits(r, some(text.ReadableLength)) }, // where words are rejected
-		func() string { return strings.ToUpper(text.Letters(r, some(1))) },
-	}
-	if t.wide {
-		plain = slices.Insert(plain, 0, func() string {
-			return text.Letters(r, t.low+r.IntN(min(t.high-t.low, text.ReadableLength)+1))
-		})
-	} else {
-		all = append(all, func(try int) (string, bool) { return t.facts.Text(t.hint, try) })
-	}
-	for _, make := range plain {
-		all = append(all, func(int) (string, bool) { return make(), true })
 	}
 	return all
 }
 
-// longer returns words with a total length between low and high, or letters if low is 0.
-func longer(r *rand.Rand, low, high int) string {
-	if low == 0 {
-		return text.Letters(r, min(high, 1+r.IntN(text.ReadableLength)))
-	}
-	b := []byte(invent.Word(r))
-	for len(b) < low {
-		b = append(append(b, ' '), invent.Word(r)...)
-	}
-	if len(b) > high {
-		b = b[:high]
-		b[high-1] = 'a' // no space at the end
-	}
-	return string(b)
-}
-
-// fit reports whether a string meets all requirements.
-func (t *texts) fit(s string) bool {
-	if n := utf8.RuneCountInString(s); n < t.low || n > t.high {
-		return false
-	}
-	for _, p := range t.patterns {
+func (d *draft) matches(patterns []*text.Pattern, s string) bool {
+	for _, p := range patterns {
 		if !p.Matches(s) {
 			return false
 		}
 	}
-	for _, f := range t.known {
-		if f.Valid != nil && !f.Valid(s) {
-			return false
-		}
-	}
-	return !t.ask.taken.has(s) && (!t.hard || t.fits(t.ask.schemas, s))
+	return true
 }
 
-// number generates a number within the bounds that is a multiple of all required steps.
-func (d *draft) number(g *merged, a ask, whole bool) (any, bool) {
-	if g.unbounded() && !d.wide {
-		usual, _ := invent.SpanOf(a.name, d.m.Today)
+// ways returns the ways to make a string with low to high characters, the best first.
+func (d *draft) ways(g *merged, a ask, patterns []*text.Pattern, low, high int) (all []way) {
+	f, r, formats := d.factsOf(a), d.random, g.formats()
+	hint := f.Hint(a.name)
+	named := func(hint string, tries int) {
+		all = append(all, func(try int) (string, bool) {
+			if try >= tries {
+				return "", false
+			}
+			return f.Text(hint, try)
+		})
+	}
+	always := func(next func() string) {
+		all = append(all, func(int) (string, bool) { return next(), true })
+	}
+	known := 0
+	for _, name := range formats {
+		if format, ok := invent.FormatOf(name); ok {
+			known++
+			all = append(all, func(try int) (string, bool) {
+				if try > 0 {
+					f = f.Alone()
+				}
+				return format.Make(f, low, high), true
+			})
+		}
+	}
+	if known == 0 && !d.wild {
+		named(hint, invent.Tries(hint))
+	}
+	for _, p := range patterns {
+		all = append(all, func(int) (string, bool) { return p.Text(r, low, high) })
+	}
+	for _, name := range formats {
+		named(f.Hint(name), textTries)
+	}
+	length := func(more int) int { return low + r.IntN(min(high-low, more)+1) }
+	if d.wild {
+		always(func() string { return text.Letters(r, length(text.ReadableLength)) })
+		always(func() string { return text.Letters(r, length(64)) })
+	} else {
+		named(hint, textTries)
+	}
+	always(func() string { return invent.Word(r) })
+	always(func() string { return invent.Words(r, low, high) })
+	always(func() string { return text.Letters(r, low) })
+	always(func() string { return invent.Digits(r, length(text.ReadableLength)) }) // where words are rejected
+	always(func() string { return strings.ToUpper(text.Letters(r, length(1))) })
+	return all
+}
+
+// bounds are the bounds of a number. A nil one stands for none.
+type bounds struct {
+	low, high, step *big.Rat
+	isInteger       bool // has the format int32 or int64
+	isSmall         bool // has the format int32
+}
+
+// bounds returns the bounds of a number. A number at a bound may still be excluded, and other steps
+// than the largest exclude some.
+func (g *merged) bounds(exact jsonvalue.Numbers) (b bounds) {
+	of := func(f *float64) *big.Rat {
+		if f == nil {
+			return nil
+		}
+		return exact.Of(f)
+	}
+	for _, s := range g.schemas {
+		b.raise(of(s.Min))
+		b.raise(of(s.ExclusiveMin.Value))
+		b.lower(of(s.Max))
+		b.lower(of(s.ExclusiveMax.Value))
+		if step := of(s.MultipleOf); step != nil && step.Sign() > 0 && (b.step == nil || step.Cmp(b.step) > 0) {
+			b.step = step
+		}
+		b.isSmall = b.isSmall || s.Format == "int32"
+		b.isInteger = b.isSmall || b.isInteger || s.Format == "int64"
+	}
+	return b
+}
+
+func (b *bounds) raise(low *big.Rat) {
+	if low != nil && (b.low == nil || low.Cmp(b.low) > 0) {
+		b.low = low
+	}
+}
+
+func (b *bounds) lower(high *big.Rat) {
+	if high != nil && (b.high == nil || high.Cmp(b.high) < 0) {
+		b.high = high
+	}
+}
+
+// window returns the range that a number is picked from: from low to high, or a part of the bounds of
+// the given width. If possible, it lies within the integers of 64 or 32 bits.
+func (b *bounds) window(low, high, width *big.Rat) (from, to *big.Rat) {
+	if b.low != nil && b.low.Cmp(low) > 0 || b.high != nil && b.high.Cmp(high) < 0 {
+		if low = b.low; low == nil {
+			low = new(big.Rat).Sub(b.high, width)
+		}
+		if high = new(big.Rat).Add(low, width); b.high != nil && b.high.Cmp(high) < 0 {
+			high = b.high
+		}
+	}
+	first, last := big.NewRat(math.MinInt64, 1), big.NewRat(math.MaxInt64, 1)
+	if b.isSmall {
+		first, last = big.NewRat(math.MinInt32, 1), big.NewRat(math.MaxInt32, 1)
+	}
+	if low.Cmp(last) <= 0 && high.Cmp(last) > 0 {
+		high = last
+	}
+	if low.Cmp(first) < 0 && high.Cmp(first) >= 0 {
+		low = first
+	}
+	return low, high
+}
+
+const (
+	// nextNumbers limits how many numbers are tried in sequence from a random start, when some are
+	// excluded or taken.
+	nextNumbers = 100
+	wildNumber  = 1 << 31
+)
+
+// number generates a number within the bounds, if possible of the usual size for its name.
+func (d *draft) number(b bounds, a ask, whole bool) (any, bool) {
+	usual, named := invent.SpanOf(a.name, d.m.Today)
+	if b.low == nil && b.high == nil && b.step == nil && !d.wild {
 		return usual.Number(d.random, whole), true
 	}
-	usual, named := d.span(a.name)
-	step := stepOf(g, whole, usual)
-	low, high := d.usual(g, usual, named, step)
-	// Multiples of the step: from is the first, upTo the last.
-	from, upTo := ceiling(low, step), floor(high, step)
-	if g.low != nil && g.openLow && new(big.Rat).Mul(new(big.Rat).SetInt(from), step).Cmp(g.low) == 0 {
-		from.Add(from, big.NewInt(1))
-	}
-	if g.high != nil && g.openHigh && new(big.Rat).Mul(new(big.Rat).SetInt(upTo), step).Cmp(g.high) == 0 {
-		upTo.Sub(upTo, big.NewInt(1))
-	}
-	if from.Cmp(upTo) > 0 {
-		if !whole && len(g.steps) == 0 && g.low != nil && g.high != nil {
-			return between(g)
+	one, step, width, decimals := big.NewRat(1, 1), b.step, big.NewRat(invent.Width, 1), -1
+	switch {
+	case whole && (step == nil || step.Cmp(one) < 0):
+		step = one
+	case step == nil:
+		if step = big.NewRat(1, usual.Unit()); named {
+			decimals = usual.Decimals
 		}
+	case step.Cmp(one) > 0:
+		usual = invent.Usual
+	}
+	if d.wild {
+		usual.Low, usual.High, decimals = -wildNumber, wildNumber, -1
+		width.SetInt64(wildNumber)
+	}
+	low, high := big.NewRat(usual.Low, 1), big.NewRat(usual.High, 1)
+	if step.Cmp(one) > 0 {
+		low.Mul(low, step)
+		high.Mul(high, step)
+		width.Mul(width, step)
+	}
+	low, high = b.window(low, high, width)
+	v, ok := d.multiple(a, low, high, step, decimals)
+	if !ok && b.step == nil && !whole { // none of so few decimals
+		middle := low.Add(low, high)
+		v = jsonvalue.DecimalText(middle.Quo(middle, big.NewRat(2, 1)))
+		ok = d.fits(a, v)
+	}
+	if !ok {
 		d.blame("no number lies within its bounds")
-		return json.Number("0"), false
 	}
-	decimals := -1
-	if named && !whole && len(g.steps) == 0 {
-		decimals = usual.Decimals
-	}
-	return d.multiple(g, a, from, upTo, step, decimals), true
+	return v, ok
 }
 
-// nextNumbers limits how many numbers are tried in sequence from a random start, when only a few
-// are allowed.
-const nextNumbers = 100
-
-// multiple returns a multiple of a step, with a factor between from and upTo: if possible, a number
-// that is not taken yet and that the schemas accept. It is written with the given number of
-// decimals; -1 stands for as many as it needs.
-func (d *draft) multiple(g *merged, a ask, from, upTo *big.Int, step *big.Rat, decimals int) json.Number {
-	times := func(n *big.Int) json.Number {
-		x := new(big.Rat).Mul(new(big.Rat).SetInt(n), step)
-		if decimals >= 0 {
-			return json.Number(x.FloatString(decimals))
+// multiple returns a multiple of a step between low and high, which is written with the given number
+// of decimals; -1 stands for as many as it needs.
+func (d *draft) multiple(a ask, low, high, step *big.Rat, decimals int) (n json.Number, ok bool) {
+	first := new(big.Rat).Quo(low, step)
+	from := new(big.Int).Neg(first.Num())
+	from.Neg(from.Div(from, first.Denom())) // rounds up
+	last := new(big.Rat).Quo(high, step)
+	upTo := new(big.Int).Div(last.Num(), last.Denom()) // rounds down
+	n = "0"
+	count := int64(1 << 62)
+	if more := upTo.Sub(upTo, from); more.Sign() < 0 {
+		count = 0
+	} else if more.Cmp(big.NewInt(count)) < 0 {
+		count = more.Int64() + 1
+	}
+	for i, start := int64(0), d.random.Int64N(max(1, count)); i < min(count, nextNumbers); i++ {
+		factor := new(big.Int).Add(from, big.NewInt((start+i)%count))
+		x := new(big.Rat).SetInt(factor)
+		if x.Mul(x, step); decimals < 0 {
+			n = jsonvalue.DecimalText(x)
+		} else {
+			n = json.Number(x.FloatString(decimals))
 		}
-		return jsonvalue.DecimalText(x)
-	}
-	span := new(big.Int).Sub(upTo, from)
-	if !span.IsInt64() || span.Int64() >= 1<<62 {
-		return times(from)
-	}
-	count := span.Int64() + 1
-	first := d.random.Int64N(count)
-	for i := range min(count, nextNumbers) {
-		n := times(new(big.Int).Add(from, big.NewInt((first+i)%count)))
-		if !a.taken.has(n) && (!g.hard || d.fits(a.schemas, n)) {
-			return n
+		if d.fits(a, n) {
+			return n, true
 		}
 	}
-	return times(new(big.Int).Add(from, big.NewInt(first)))
-}
-
-// span returns the usual range for numbers with a name, unless many different numbers are needed.
-func (d *draft) span(name string) (s invent.Span, named bool) {
-	if d.wide {
-		return invent.Usual, false
-	}
-	return invent.SpanOf(name, d.m.Today)
-}
-
-// stepOf returns the step that a number must be a multiple of. If there is none, it returns the
-// value of the last decimal place that usual has.
-func stepOf(g *merged, whole bool, usual invent.Span) *big.Rat {
-	var step *big.Rat
-	if whole {
-		step = big.NewRat(1, 1)
-	}
-	for _, s := range g.steps {
-		if step == nil {
-			step = s
-			continue
-		}
-		// The least common multiple of a/b and c/d is that of ad and cb, divided by bd.
-		a, b := new(big.Int).Mul(step.Num(), s.Denom()), new(big.Int).Mul(s.Num(), step.Denom())
-		gcd := new(big.Int).GCD(nil, nil, a, b)
-		step = new(big.Rat).SetFrac(new(big.Int).Mul(a, b.Div(b, gcd)), new(big.Int).Mul(step.Denom(), s.Denom()))
-	}
-	if step == nil {
-		return big.NewRat(1, usual.Unit())
-	}
-	return step
-}
-
-// usual returns the bounds that a number is picked from: the bounds of the schema, but close enough
-// together to give readable numbers.
-func (d *draft) usual(g *merged, usual invent.Span, named bool, step *big.Rat) (low, high *big.Rat) {
-	width := big.NewRat(invent.Width, 1)
-	if d.wide {
-		width = big.NewRat(1<<31, 1)
-	}
-	if w := new(big.Rat).Mul(step, width); w.Cmp(width) > 0 {
-		width = w
-	}
-	low, high = big.NewRat(1, 1), width
-	if named {
-		low, high = big.NewRat(usual.Low, 1), big.NewRat(usual.High, 1)
-	}
-	if (g.low == nil || g.low.Cmp(low) <= 0) && (g.high == nil || g.high.Cmp(high) >= 0) {
-		return low, high
-	}
-	switch {
-	case g.low == nil:
-		return within(low64, new(big.Rat).Sub(g.high, width), g.high), g.high
-	case g.high == nil:
-		return g.low, within(g.low, new(big.Rat).Add(g.low, width), high64)
-	case g.low.Sign() < 0 && g.high.Sign() > 0 && g.high.Cmp(width) > 0:
-		return new(big.Rat), width
-	}
-	if far := new(big.Rat).Add(g.low, width); far.Cmp(g.high) < 0 {
-		return g.low, far
-	}
-	return g.low, g.high
-}
-
-// within limits a number to a range, unless the range is empty. It keeps the range for numbers with
-// a single bound within 64-bit integers if possible.
-func within(low, x, high *big.Rat) *big.Rat {
-	switch {
-	case low.Cmp(high) > 0:
-	case x.Cmp(low) < 0:
-		return low
-	case x.Cmp(high) > 0:
-		return high
-	}
-	return x
-}
-
-// between returns the middle of two bounds that have no multiple of the step between them.
-func between(g *merged) (any, bool) {
-	if g.low.Cmp(g.high) > 0 || g.low.Cmp(g.high) == 0 && (g.openLow || g.openHigh) {
-		return json.Number("0"), false
-	}
-	middle := new(big.Rat).Add(g.low, g.high)
-	return jsonvalue.DecimalText(middle.Quo(middle, big.NewRat(2, 1))), true
-}
-
-// ceiling returns the least integer n with n·step ≥ x; floor returns the greatest with n·step ≤ x.
-func ceiling(x, step *big.Rat) *big.Int {
-	q := new(big.Rat).Quo(x, step)
-	n := new(big.Int).Neg(q.Num())
-	n.Div(n, q.Denom()) // rounds down
-	return n.Neg(n)
-}
-
-func floor(x, step *big.Rat) *big.Int {
-	q := new(big.Rat).Quo(x, step)
-	return new(big.Int).Div(q.Num(), q.Denom())
+	return n, false
 }

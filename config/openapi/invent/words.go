@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"unicode"
+
+	"mockserver/config/openapi/text"
 )
 
 var (
@@ -17,6 +19,22 @@ var (
 
 // Word returns a random word without a particular meaning.
 func Word(r *rand.Rand) string { return pick(r, words) }
+
+// Words returns words with a total length between low and high, or letters if low is 0.
+func Words(r *rand.Rand, low, high int) string {
+	if low == 0 {
+		return text.Letters(r, min(high, 1+r.IntN(text.ReadableLength)))
+	}
+	b := []byte(Word(r))
+	for len(b) < low {
+		b = append(append(b, ' '), Word(r)...)
+	}
+	if len(b) > high {
+		b = b[:high]
+		b[high-1] = 'a' // no space at the end
+	}
+	return string(b)
+}
 
 func pick(r *rand.Rand, from []string) string { return from[r.IntN(len(from))] }
 
