@@ -36,8 +36,10 @@ type Node struct {
 	Keyword bool // of a text: it is a keyword of EDN
 	Faulty  bool // the original value has been refused, and this one replaces it
 	Shared  bool // aliases or merge keys may refer to the node, so that it occurs in several places
+	Flow    bool // of a map or list: it is written on one line in YAML
 	// Text is the text of a scalar: as written in the case of a boolean or a number ("True",
-	// "1_000"); "" for null. Its Key is empty, because a shared node has several.
+	// "1_000"); "" for null. Of a map or list that is not from a file, it is the comment that YAML
+	// has after its key. Its Key is empty, because a shared node has several.
 	Text Text
 	// Number is the number in JSON, with all digits; "" for a number that JSON cannot represent
 	// (infinity, not a number).

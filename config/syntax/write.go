@@ -9,16 +9,62 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// WriteYAML writes a document of the YAML library, indented by two blanks.
-func WriteYAML(w io.Writer, document *yaml.Node) error {
+// WriteYAML writes a document, indented by two blanks. Of a list, comments are what precedes each
+// item, in the form of YAMLComment.
+func WriteYAML(w io.Writer, n *Node, comments ...string) error {
+	document := inYAML(n)
+	for i, text := range comments {
+		document.Content[i].HeadComment = text
+	}
 	e := yaml.NewEncoder(w)
 	e.SetIndent(2)
 	return errors.Join(e.Encode(document), e.Close())
 }
 
-// YAMLText returns the node of a text in a form that every YAML parser reads as the same text. Bytes
+// inYAML returns a node as a node of the YAML library.
+func inYAML(n *Node) *yaml.Node {
+	y := &yaml.Node{Kind: yaml.ScalarNode}
+	switch n.Kind {
+	case TextNode:
+		return yamlText(n.Text.Value)
+	case NullNode:
+		y.Value = "null"
+	case ListNode:
+		y.Kind = yaml.SequenceNode
+		for _, item := range n.Items {
+			y.Content = append(y.Content, inYAML(item))
+		}
+	case MapNode:
+		y.Kind = yaml.MappingNode
+		for _, e := range n.Entries {
+			key, value := yamlText(e.Name()), inYAML(e.Value)
+			on := key
+			if e.Value.Flow {
+				on = value
+			}
+			on.LineComment = e.Value.comment()
+			y.Content = append(y.Content, key, value)
+		}
+	default:
+		y.Value = n.Scalar()
+	}
+	if n.Flow {
+		y.Style = yaml.FlowStyle
+	}
+	return y
+}
+
+// comment returns the comment on the line on which a map or list begins.
+func (n *Node) comment() string {
+	if n.Kind != ListNode && n.Kind != MapNode || n.Text.Value == "" || n.Pos().Line > 0 {
+		return ""
+	}
+	return strings.TrimSpace(YAMLComment(strings.ReplaceAll(n.Text.Value, "\n", " ")))
+}
+
+// yamlText returns the node of a text in a form that every YAML parser reads as the same text. Bytes
 // that are not UTF-8, which a file cannot contain, become U+FFFD.
-func YAMLText(text string) *yaml.Node {
+func yamlText(text string) *yaml.Node {
 	text = string([]rune(text))
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 	switch {

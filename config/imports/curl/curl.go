@@ -224,19 +224,19 @@ func (r *request) write(d *draft.Draft, first map[string]*request, hosts bool) {
 		return
 	}
 	first[id] = r
-	e := &draft.Map{}
+	e := syntax.NewMap()
 	if r.method != "GET" {
-		e.Set("method", r.method)
+		e.Set("method", draft.Of(r.method))
 	}
-	e.Set("path", path)
+	e.Set("path", draft.Of(path))
 	if host := strings.ToLower(r.url.Hostname()); hosts && address.NameFault(host) == "" {
-		e.Set("host", host)
+		e.Set("host", draft.Of(host))
 	}
 	if query := r.url.Query(); len(query) > 0 {
-		documented := &draft.Map{}
+		documented := syntax.NewMap()
 		for _, name := range slices.Sorted(maps.Keys(query)) {
 			if name != "" {
-				documented.Set(name, "string")
+				documented.Set(string([]rune(name)), draft.Of("string")) // names need not be UTF-8
 			}
 		}
 		if documented.Len() > 0 {
@@ -244,9 +244,9 @@ func (r *request) write(d *draft.Draft, first map[string]*request, hosts bool) {
 		}
 	}
 	if body := strings.Join(r.body, "&"); body != "" {
-		e.Set("body", body)
+		e.Set("body", draft.Of(body))
 	}
-	e.Set("response", draft.NewMap("status", 200)).Comment("response", "the command does not show the answer")
+	e.Set("response", draft.Comment(draft.NewMap("status", 200), "the command does not show the answer"))
 	d.Add("endpoint", e)
 	why := append([]string{"the command does not show the answer"}, r.why...)
 	d.Approximate(r.pos, wording.Clip(name), "%s", strings.Join(why, "; "))

@@ -44,7 +44,7 @@ type Item struct {
 type Declaration struct {
 	Above []string // comments above it, one line each, without "#"
 	Key   string   // "endpoint", "resource", "data", "scenario", "upstream" or "websocket"
-	Value *Map
+	Value *syntax.Node
 	Off   bool // it is commented out
 }
 
@@ -108,13 +108,13 @@ func (d *Draft) Close() {
 
 // Add adds a declaration and returns it, so that comments can be added. The pointer is valid until
 // the next declaration is added.
-func (d *Draft) Add(key string, value *Map, above ...string) *Declaration {
+func (d *Draft) Add(key string, value *syntax.Node, above ...string) *Declaration {
 	d.Declarations = append(d.Declarations, Declaration{Key: key, Value: value, Above: above})
 	return &d.Declarations[len(d.Declarations)-1]
 }
 
 // AddLost adds a declaration that is commented out, and reports its item as lost.
-func (d *Draft) AddLost(key string, value *Map, pos syntax.Pos, name, why string) {
+func (d *Draft) AddLost(key string, value *syntax.Node, pos syntax.Pos, name, why string) {
 	d.Add(key, value, "lost: "+name+": "+why).Off = true
 	d.note(Lost, pos, name, why)
 }

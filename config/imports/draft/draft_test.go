@@ -37,8 +37,9 @@ func FuzzTextsAreReadAsTheyWere(f *testing.F) {
 		}
 		d := &Draft{Title: []string{text}}
 		d.Add("endpoint", NewMap("body", text), text).Off = true
-		m := NewMap("in", NewMap("value", text, "list", List{text, Flow{List{text}}, NewMap("a", text, "b", text)})).Comment("in", text)
-		m.Get("in").(*Map).Set("map", Flow{NewMap(key, text)}).Set("after", text).Comment("after", text)
+		items := []*syntax.Node{Of(text), Flow([]string{text}), NewMap("a", text, "b", text)}
+		m := NewMap("in", Comment(NewMap("value", text, "list", items), text))
+		m.Get("in").Set("map", Comment(Flow(NewMap(key, text)), text)).Set("after", Of(text))
 		d.Add("endpoint", m, text)
 		root := read(t, d)
 		in := root.Items[0].Get("endpoint").Get("in")
@@ -61,8 +62,9 @@ func FuzzTextsAreReadAsTheyWere(f *testing.F) {
 func TestFormOfTheText(t *testing.T) {
 	d := &Draft{Title: []string{"made of x.har"}}
 	e := NewMap("path", "/users/:id|int", "response", NewMap("status", 200, "body", `{"a": "b"}`))
-	e.Set("latency", Flow{NewMap("min", "8.1ms", "p99.9", "412ms")}).Comment("latency", "12 samples")
-	e.Set("responses", List{NewMap("weight", 3, "headers", &Map{}), NewMap("weight", 1.5, "body", "a\nb\n")}).Comment("responses", "4 requests")
+	e.Set("latency", Comment(Flow(NewMap("min", "8.1ms", "p99.9", "412ms")), "12 samples"))
+	responses := []*syntax.Node{NewMap("weight", 3, "headers", NewMap()), NewMap("weight", 1.5, "body", "a\nb\n")}
+	e.Set("responses", Comment(Of(responses), "4 requests"))
 	d.Add("endpoint", e, "GET /users/1")
 	d.Add("endpoint", NewMap("path", "/x"), "lost").Off = true
 	var b strings.Builder

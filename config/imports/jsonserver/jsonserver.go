@@ -91,24 +91,24 @@ func (im *importer) collection(e *syntax.Entry, name string) {
 	set := language.Unique(language.Name(name), im.names)
 	data := draft.NewMap("name", set)
 	if newKey := newKeys(e.Value); newKey != "" {
-		data.Set("new-key", newKey)
+		data.Set("new-key", draft.Of(newKey))
 	}
 	if text := language.JSON(e.Value); len(text) > inPlace {
 		file := im.AddFile(draft.File{Name: "data/" + set + ".json", Data: []byte(text)})
 		data.Set("from", draft.NewMap("path", file))
 	} else if len(e.Value.Items) > 0 {
-		rows := draft.List{}
+		rows := syntax.NewList()
 		for _, row := range e.Value.Items {
-			rows = append(rows, draft.Flow{Value: language.Value(row)})
+			rows.Append(draft.Flow(row.Document()))
 		}
 		data.Set("rows", rows)
 	}
 	members := language.Scalars(e.Value)
 	if len(members) > 0 {
-		data.Set("sort", draft.Flow{Value: members})
+		data.Set("sort", draft.Flow(members))
 	}
 	im.Add("data", data)
-	im.Add("resource", resource(path, set, members).Set("on", draft.Flow{Value: draft.NewMap("remove", draft.NewMap("status", 200))}))
+	im.Add("resource", resource(path, set, members).Set("on", draft.Flow(draft.NewMap("remove", draft.NewMap("status", 200)))))
 	im.Approximate(e.Key.Pos(), path, "lists are ordered by ?sort=a,-b instead of _sort and _order, and compared by ?a[gte]=1 instead of ?a_gte=1; "+
 		"q, a_like, _start and _end are unknown, _page has %d rows without _limit, and DELETE answers without a body; "+
 		mergePatch+"; another id in PATCH or PUT is answered 422, and a body that is not a JSON object 400", wholeList)
@@ -119,7 +119,7 @@ func (im *importer) collection(e *syntax.Entry, name string) {
 		im.ask(row, name, "/"+url.PathEscape(row.Get("id").Text.Value))
 	}
 	for _, member := range members {
-		im.relation(e, name, set, fmt.Sprint(member), members)
+		im.relation(e, name, set, member, members)
 	}
 }
 
@@ -130,11 +130,11 @@ func (im *importer) ask(value *syntax.Node, name, below string) {
 }
 
 // resource returns the declaration of a resource over a set.
-func resource(path, set string, members draft.List) *draft.Map {
+func resource(path, set string, members []string) *syntax.Node {
 	r := draft.NewMap("path", path, "data", set,
-		"page", draft.Flow{Value: draft.NewMap("size", wholeList, "max", wholeList, "names", draft.NewMap("page", "_page", "limit", "_limit"))})
+		"page", draft.Flow(draft.NewMap("size", wholeList, "max", wholeList, "names", draft.NewMap("page", "_page", "limit", "_limit"))))
 	if len(members) > 0 {
-		r.Set("filter", draft.Flow{Value: members}).Set("sort", draft.Flow{Value: members})
+		r.Set("filter", draft.Flow(members)).Set("sort", draft.Flow(members))
 	}
 	return r
 }
@@ -142,7 +142,7 @@ func resource(path, set string, members draft.List) *draft.Map {
 // relation adds, for a member such as postId, the resource below a row of the collection that the
 // member refers to, such as /posts/1/comments, and reports that rows are not joined. It does
 // nothing if there is no such collection.
-func (im *importer) relation(e *syntax.Entry, name, set, member string, members draft.List) {
+func (im *importer) relation(e *syntax.Entry, name, set, member string, members []string) {
 	one, ok := strings.CutSuffix(member, "Id")
 	if !ok || one == "" {
 		return
@@ -153,8 +153,8 @@ func (im *importer) relation(e *syntax.Entry, name, set, member string, members 
 			continue
 		}
 		path := language.Path{{Text: of}, {Kind: language.Param, Text: language.Name(member)}, {Text: name}}.String()
-		im.Add("resource", resource(path, set, members).Set("parent", draft.Flow{Value: draft.NewMap(language.Name(member), member)}).
-			Set("allow", draft.Flow{Value: draft.List{"list", "create"}}))
+		im.Add("resource", resource(path, set, members).Set("parent", draft.Flow(draft.NewMap(language.Name(member), member))).
+			Set("allow", draft.Flow([]string{"list", "create"})))
 		im.Lost(e.Key.Pos(), fmt.Sprintf("/%s?_expand=%s, /%s?_embed=%s", name, one, of, name), "rows of several collections are not joined, and DELETE of a row leaves the rows of /%s that belong to it; GET and POST %s are served", name, path)
 	}
 }
@@ -205,9 +205,9 @@ func newKeys(list *syntax.Node) string {
 func (im *importer) object(e *syntax.Entry, name string) {
 	path, set := language.Path{{Text: name}}.String(), language.Unique(language.Name(name), im.names)
 	json := draft.NewMap("Content-Type", "application/json")
-	find := draft.NewMap("one", draft.Flow{Value: draft.NewMap("in", set, "key", "1")})
+	find := draft.NewMap("one", draft.Flow(draft.NewMap("in", set, "key", "1")))
 	body := "{{one.value}}"
-	im.Add("data", draft.NewMap("name", set, "rows", draft.List{draft.Flow{Value: draft.NewMap("id", 1, "value", language.Value(e.Value))}}))
+	im.Add("data", draft.NewMap("name", set, "rows", syntax.NewList(draft.Flow(draft.NewMap("id", 1, "value", e.Value.Document())))))
 	im.Add("endpoint", draft.NewMap("path", path, "find", find, "response", draft.NewMap("headers", json, "body", body)))
 	im.ask(e.Value, name, "")
 	for _, change := range []struct {
@@ -215,12 +215,12 @@ func (im *importer) object(e *syntax.Entry, name string) {
 		status      int
 	}{{"PUT", "put", 200}, {"POST", "put", 201}, {"PATCH", "merge", 200}} {
 		with := draft.NewMap("id", 1, "value", "{{json-params}}")
-		do := draft.NewMap(change.how, draft.NewMap("in", set, "key", "1", "with", draft.Flow{Value: with}, "as", "one"))
+		do := draft.NewMap(change.how, draft.NewMap("in", set, "key", "1", "with", draft.Flow(with), "as", "one"))
 		response := draft.NewMap("headers", json, "body", body)
 		if change.status != 200 {
 			response = draft.NewMap("status", change.status, "headers", json, "body", body)
 		}
-		im.Add("endpoint", draft.NewMap("method", change.method, "path", path, "do", draft.List{do}, "response", response))
+		im.Add("endpoint", draft.NewMap("method", change.method, "path", path, "do", syntax.NewList(do), "response", response))
 	}
 	im.Approximate(e.Key.Pos(), path, mergePatch)
 }

@@ -1,9 +1,11 @@
 package language
 
 import (
+	"strconv"
 	"strings"
 
 	"mockserver/config/imports/draft"
+	"mockserver/config/syntax"
 )
 
 // maxAsks is the maximum number of requests that a check sends for a source.
@@ -58,21 +60,19 @@ func (a *Asks) Add(d *draft.Draft, method string, path Path, ask *draft.Ask, wan
 
 // Wanted returns the answer that a response is expected to give. The answer may have any body if
 // the body of the response has placeholders or is a file.
-func Wanted(response *draft.Map) draft.Answer {
+func Wanted(response *syntax.Node) draft.Answer {
 	want := draft.Answer{Status: 200}
-	if status, ok := response.Get("status").(int); ok {
-		want.Status = status
+	if status := response.Get("status"); status != nil {
+		want.Status, _ = strconv.Atoi(status.Number) // an integer
 	}
-	templated := response.Get("template") != false
-	body, _ := response.Get("body").(string)
+	templated := response.Get("template") == nil // it is only ever false
+	body := response.Get("body").AsText()
 	if want.Body = []byte(body); templated && draft.HasTags(body) || response.Get("external-body") != nil {
 		want.Any = true
 	}
-	if headers, ok := response.Get("headers").(*draft.Map); ok {
-		for _, name := range []string{"Content-Type", "Location"} {
-			if value, ok := headers.Get(name).(string); ok && !(templated && draft.HasTags(value)) {
-				want.Header = append(want.Header, draft.Field{Name: name, Value: value})
-			}
+	for _, name := range []string{"Content-Type", "Location"} {
+		if value := response.Get("headers", name); value.AsText() != "" && !(templated && draft.HasTags(value.AsText())) {
+			want.Header = append(want.Header, draft.Field{Name: name, Value: value.AsText()})
 		}
 	}
 	return want

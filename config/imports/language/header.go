@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mockserver/config/imports/draft"
+	"mockserver/config/syntax"
 	"mockserver/internal/semantics"
 )
 
@@ -57,7 +58,7 @@ func (h *Headers) Has(name string) bool { return folds(h.names, name) }
 // SetTexts sets headers and body of a response, or of a webhook. If one of the texts has tags, all
 // are templates; otherwise, templates are switched off if one of the texts would not render as
 // itself.
-func SetTexts(response *draft.Map, h *Headers, body *Template) {
+func SetTexts(response *syntax.Node, h *Headers, body *Template) {
 	all := []*Template{body}
 	for _, values := range h.values {
 		all = append(all, values...)
@@ -69,25 +70,25 @@ func SetTexts(response *draft.Map, h *Headers, body *Template) {
 		}
 	}
 	if len(h.names) > 0 {
-		m := &draft.Map{}
+		m := syntax.NewMap()
 		for i, name := range h.names {
-			list := draft.List{}
+			var list []string
 			for _, v := range h.values[i] {
 				list = append(list, v.String())
 			}
 			if len(list) == 1 {
-				m.Set(name, list[0])
+				m.Set(name, draft.Of(list[0]))
 			} else {
-				m.Set(name, draft.Flow{Value: list})
+				m.Set(name, draft.Flow(list))
 			}
 		}
 		response.Set("headers", m)
 	}
 	if !tags && slices.ContainsFunc(all, func(t *Template) bool { return draft.HasTags(t.String()) }) {
-		response.Set("template", false)
+		response.Set("template", draft.Of(false))
 	}
 	if text := body.render(h.json(body)); text != "" {
-		response.Set("body", text)
+		response.Set("body", draft.Of(text))
 	}
 }
 

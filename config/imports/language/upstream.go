@@ -6,6 +6,7 @@ import (
 
 	"mockserver/config/imports/draft"
 	"mockserver/config/item"
+	"mockserver/config/syntax"
 	"mockserver/internal/semantics"
 )
 
@@ -32,28 +33,28 @@ func (u *Upstreams) Declare(d *draft.Draft, up Upstream) (name, why, differs str
 	up.URL = strings.TrimSuffix(up.URL, "/")
 	m := draft.NewMap("name", "", "url", up.URL, "timeout", up.Timeout)
 	if strings.HasPrefix(strings.ToLower(up.URL), "https:") {
-		m.Set("insecure", true)
+		m.Set("insecure", draft.Of(true))
 	}
-	headers := &draft.Map{}
+	headers := syntax.NewMap()
 	for i, header := range up.Headers.names {
 		if semantics.ProxySets(header) {
 			differs = "the server sets the header " + header + " of passed requests itself"
 			continue
 		}
-		values := draft.List{}
+		var values []string
 		for _, v := range up.Headers.values[i] {
 			v.Use() // headers of upstreams are always templates
 			values = append(values, strings.Map(withoutControls, v.String()))
 		}
-		headers.Set(header, draft.Flow{Value: values})
+		headers.Set(header, draft.Flow(values))
 		if len(values) == 1 {
-			headers.Set(header, values[0])
+			headers.Set(header, draft.Of(values[0]))
 		}
 	}
 	for _, header := range up.Without {
 		if semantics.IsToken(header) && !semantics.ProxySets(header) && !up.Headers.Has(header) {
 			up.Headers.names = append(up.Headers.names, header)
-			headers.Set(header, nil)
+			headers.Set(header, draft.Of(nil))
 		}
 	}
 	if headers.Len() > 0 {
@@ -73,7 +74,7 @@ func (u *Upstreams) Declare(d *draft.Draft, up Upstream) (name, why, differs str
 	}
 	name = "upstream-" + strconv.Itoa(len(u.names)+1)
 	u.names[key] = name
-	d.Add("upstream", m.Set("name", name))
+	d.Add("upstream", m.Set("name", draft.Of(name)))
 	return name, "", differs
 }
 

@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 
-	"mockserver/config/imports/draft"
 	"mockserver/config/syntax"
 )
 
@@ -46,34 +45,6 @@ func Entries(n *syntax.Node) []syntax.Entry {
 // IsTrue reports whether a node is true, or the text "true".
 func IsTrue(n *syntax.Node) bool { return n != nil && strings.EqualFold(n.Text.Value, "true") }
 
-// Value returns a node as a value of a draft.
-func Value(n *syntax.Node) any {
-	switch n.Kind {
-	case syntax.BoolNode:
-		return n.Truth()
-	case syntax.NumberNode:
-		if n.Number != "" {
-			return draft.Number(n.Number)
-		}
-		return n.Text.Value
-	case syntax.TextNode:
-		return n.Text.Value
-	case syntax.ListNode:
-		list := draft.List{}
-		for _, item := range n.Items {
-			list = append(list, Value(item))
-		}
-		return list
-	case syntax.MapNode:
-		m := &draft.Map{}
-		for _, e := range n.Entries {
-			m.Set(e.Key.Text.Value, Value(e.Value))
-		}
-		return m
-	}
-	return nil
-}
-
 // JSON returns the JSON text of a node. A number that JSON does not have becomes null.
 func JSON(n *syntax.Node) string {
 	return n.JSON(true, func(*syntax.Node, string) {}).Value
@@ -81,8 +52,8 @@ func JSON(n *syntax.Node) string {
 
 // Scalars returns the members by which rows can be filtered and ordered, a.b for nested ones, in the
 // order of the file.
-func Scalars(list *syntax.Node) draft.List {
-	names := draft.List{}
+func Scalars(list *syntax.Node) []string {
+	var names []string
 	seen := map[string]bool{}
 	var walk func(row *syntax.Node, before string, depth int)
 	walk = func(row *syntax.Node, before string, depth int) {

@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"mockserver/config/imports/draft"
+	"mockserver/config/syntax"
 	"mockserver/internal/semantics"
 )
 
 // Webhook returns a webhook, or says why it cannot be sent. Its texts are always templates.
-func Webhook(method string, target, body *Template, headers *Headers) (hook *draft.Map, why string) {
+func Webhook(method string, target, body *Template, headers *Headers) (hook *syntax.Node, why string) {
 	method = strings.ToUpper(cmp.Or(method, "GET"))
 	for _, t := range append(slices.Concat(headers.values...), target, body) {
 		t.Use()

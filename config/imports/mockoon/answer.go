@@ -19,15 +19,15 @@ type answer struct {
 	*endpoint
 	language.Notes
 	node     *syntax.Node
-	response *draft.Map
-	latency  *draft.Map
-	webhooks draft.List
+	response *syntax.Node
+	latency  *syntax.Node
+	webhooks []*syntax.Node
 	dialect  *dialect
 }
 
 // begin returns a response of which nothing is read yet.
 func (e *endpoint) begin(n *syntax.Node) *answer {
-	a := &answer{endpoint: e, node: n, response: &draft.Map{}}
+	a := &answer{endpoint: e, node: n, response: syntax.NewMap()}
 	a.dialect = &dialect{e, &a.Notes}
 	return a
 }
@@ -44,7 +44,7 @@ func (e *endpoint) answer(n *syntax.Node) *answer {
 		if err != nil || code < 200 || code > 599 {
 			a.Lose("the status %s cannot be sent; statuses are 200 to 599", status)
 		} else if code != 200 {
-			a.response.Set("status", code)
+			a.response.Set("status", draft.Of(code))
 		}
 	}
 	headers := a.headers(n)
@@ -63,11 +63,11 @@ func (e *endpoint) answer(n *syntax.Node) *answer {
 // empty reports whether Express removes the body and its type.
 func (a *answer) empty() bool {
 	status := a.response.Get("status")
-	return status == 204 || status == 304
+	return status != nil && (status.Number == "204" || status.Number == "304")
 }
 
 // milliseconds returns the sum of delays as a latency; nil for none.
-func milliseconds(delays ...*syntax.Node) *draft.Map {
+func milliseconds(delays ...*syntax.Node) *syntax.Node {
 	sum := 0
 	for _, n := range delays {
 		if ms, err := strconv.Atoi(text(n)); err == nil && ms > 0 {
@@ -149,7 +149,7 @@ func (a *answer) file(name string) (content, kind string) {
 	case why != "":
 		a.Lose("%s", why)
 	case !utf8.Valid(data) || len(data) > 256<<10:
-		a.response.Set("external-body", draft.NewMap("provider", "json", "path", a.AddFile(draft.File{Name: "bodies/" + filepath.Base(name), Data: data}))).Set("template", false)
+		a.response.Set("external-body", draft.NewMap("provider", "json", "path", a.AddFile(draft.File{Name: "bodies/" + filepath.Base(name), Data: data}))).Set("template", draft.Of(false))
 		return "", kind
 	case !isTrue(get(a.node, "sendFileAsBody")):
 		a.Note("Content-Disposition is left out")
@@ -220,7 +220,7 @@ func (a *answer) callback(call *syntax.Node) {
 	}
 	sleep := "0s"
 	if latency := milliseconds(get(call, "latency")); latency != nil {
-		sleep, _ = latency.Get("min").(string)
+		sleep = latency.Get("min").Text.Value
 	}
-	a.webhooks = append(a.webhooks, hook.Set("sleep-time", sleep))
+	a.webhooks = append(a.webhooks, hook.Set("sleep-time", draft.Of(sleep)))
 }

@@ -38,27 +38,27 @@ func (r *reader) crud(n *syntax.Node) {
 		r.order.Place(method, append(paths[0][:len(paths[0]):len(paths[0])], language.Segment{Kind: language.Param, Text: "row-id"}))
 	}
 	e := draft.NewMap("path", paths[0].String(), "data", set,
-		"page", draft.Flow{Value: draft.NewMap("size", wholeList, "max", wholeList)})
+		"page", draft.Flow(draft.NewMap("size", wholeList, "max", wholeList)))
 	if members := r.members[set]; len(members) > 0 {
-		e.Set("filter", draft.Flow{Value: members}).Set("sort", draft.Flow{Value: members})
+		e.Set("filter", draft.Flow(members)).Set("sort", draft.Flow(members))
 	}
 	if latency := milliseconds(get(responses[0], "latency"), get(r.root, "latency")); latency != nil {
-		e.Set("latency", draft.Flow{Value: latency})
+		e.Set("latency", draft.Flow(latency))
 	}
-	on := &draft.Map{}
+	on := syntax.NewMap()
 	headers := (&endpoint{reader: r}).begin(responses[0]).headers(responses[0])
-	response := &draft.Map{}
+	response := syntax.NewMap()
 	language.SetTexts(response, headers, &language.Template{})
 	for _, operation := range []string{"list", "read", "create", "replace", "change", "remove"} {
-		one := &draft.Map{}
+		one := syntax.NewMap()
 		if operation == "remove" {
-			one.Set("status", 200)
+			one.Set("status", draft.Of(200))
 		}
-		if h, ok := response.Get("headers").(*draft.Map); ok && h.Len() > 0 && response.Get("template") == nil {
-			one.Set("headers", draft.Flow{Value: h})
+		if h := response.Get("headers"); h.Len() > 0 && response.Get("template") == nil {
+			one.Set("headers", draft.Flow(h))
 		}
 		if one.Len() > 0 {
-			on.Set(operation, draft.Flow{Value: one})
+			on.Set(operation, draft.Flow(one))
 		}
 	}
 	r.Add("resource", e.Set("on", on), name)
@@ -98,17 +98,17 @@ func (r *reader) set(response *syntax.Node) (string, error) {
 	set := language.Unique(language.Name(text(get(bucket, "name"))), r.names)
 	data := draft.NewMap("name", set)
 	if key != "id" {
-		data.Set("key", key)
+		data.Set("key", draft.Of(key))
 	}
-	data.Set("new-key", newKey)
-	members, list := language.Scalars(rows), draft.List{}
+	data.Set("new-key", draft.Of(newKey))
+	members, list := language.Scalars(rows), syntax.NewList()
 	for _, row := range rows.Items {
-		list = append(list, draft.Flow{Value: language.Value(row)})
+		list.Append(draft.Flow(row.Document()))
 	}
 	if len(members) > 0 {
-		data.Set("sort", draft.Flow{Value: members})
+		data.Set("sort", draft.Flow(members))
 	}
-	if len(list) > 0 {
+	if list.Len() > 0 {
 		data.Set("rows", list)
 	}
 	r.Add("data", data)

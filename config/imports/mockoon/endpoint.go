@@ -67,13 +67,13 @@ func (e *endpoint) add(responses []*syntax.Node) {
 }
 
 // base returns an endpoint without its answer.
-func (e *endpoint) base(condition string) *draft.Map {
+func (e *endpoint) base(condition string) *syntax.Node {
 	m := draft.NewMap("method", e.method, "path", e.path.String())
 	if condition != "" {
-		m.Set("if", language.Outermost(condition))
+		m.Set("if", draft.Of(language.Outermost(condition)))
 	}
 	if summary := text(get(e.route, "documentation")); summary != "" && len(summary) < 200 && !strings.Contains(summary, "\n") {
-		m.Set("summary", summary)
+		m.Set("summary", draft.Of(summary))
 	}
 	return m
 }
@@ -98,10 +98,10 @@ func (e *endpoint) one(n *syntax.Node, condition string, i int, rules []*syntax.
 	}
 	m := e.base(condition).Set("response", a.response)
 	if a.latency != nil {
-		m.Set("latency", draft.Flow{Value: a.latency})
+		m.Set("latency", draft.Flow(a.latency))
 	}
 	if len(a.webhooks) > 0 {
-		m.Set("webhooks", a.webhooks)
+		m.Set("webhooks", draft.Of(a.webhooks))
 	}
 	e.Add("endpoint", m, e.label(n, i))
 	e.ask(n, e.label(n, i), language.Wanted(a.response), condition, rules)
@@ -120,9 +120,9 @@ func (e *endpoint) off(n *syntax.Node, i int, why string) {
 	if e.silent {
 		return
 	}
-	response := &draft.Map{}
+	response := syntax.NewMap()
 	if status, err := strconv.Atoi(text(get(n, "statusCode"))); err == nil {
-		response.Set("status", status)
+		response.Set("status", draft.Of(status))
 	}
 	e.AddLost("endpoint", e.base(e.needs).Set("response", response), n.Pos(), e.label(n, i), why)
 }
@@ -130,7 +130,7 @@ func (e *endpoint) off(n *syntax.Node, i int, why string) {
 // several adds an endpoint whose responses are chosen at random or in turn. If one of them cannot
 // be served, all are lost.
 func (e *endpoint) several(responses []*syntax.Node, mode string) {
-	var all draft.List
+	var all []*syntax.Node
 	type entry struct {
 		n *syntax.Node
 		a *answer
@@ -150,17 +150,17 @@ func (e *endpoint) several(responses []*syntax.Node, mode string) {
 		}
 		outcome := a.response
 		if a.latency != nil {
-			outcome.Set("latency", draft.Flow{Value: a.latency})
+			outcome.Set("latency", draft.Flow(a.latency))
 		}
 		if len(a.webhooks) > 0 {
-			outcome.Set("webhooks", a.webhooks)
+			outcome.Set("webhooks", draft.Of(a.webhooks))
 		}
 		all = append(all, outcome)
 		entries = append(entries, entry{n, a})
 	}
-	m := e.base(e.needs).Set("responses", all)
+	m := e.base(e.needs).Set("responses", draft.Of(all))
 	if mode == "SEQUENTIAL" {
-		m.Set("select", "sequence")
+		m.Set("select", draft.Of("sequence"))
 	}
 	e.Add("endpoint", m, e.name)
 	if mode == "SEQUENTIAL" {

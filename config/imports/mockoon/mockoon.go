@@ -40,7 +40,7 @@ func Read(s *draft.Source, d *draft.Draft, _ draft.Options) error {
 		if routes := get(n, "routes"); routes == nil || routes.Kind != syntax.ListNode {
 			return s.ProblemAt(n, "has no list of routes; expected an environment of Mockoon")
 		}
-		r := &reader{Draft: d, root: n, dir: filepath.Dir(s.Name), sets: map[string]string{}, names: map[string]bool{}, members: map[string]draft.List{}}
+		r := &reader{Draft: d, root: n, dir: filepath.Dir(s.Name), sets: map[string]string{}, names: map[string]bool{}, members: map[string][]string{}}
 		r.environment()
 	}
 	return nil
@@ -133,7 +133,7 @@ func (r *reader) route(n *syntax.Node) {
 		err = fmt.Errorf("the route has no responses")
 	}
 	if err != nil {
-		e := draft.NewMap("method", method, "path", "/"+text(get(n, "endpoint")), "response", &draft.Map{})
+		e := draft.NewMap("method", method, "path", "/"+text(get(n, "endpoint")), "response", syntax.NewMap())
 		r.AddLost("endpoint", e, n.Pos(), name, err.Error())
 		return
 	}

@@ -37,11 +37,11 @@ func (r *reader) proxy() {
 		return
 	}
 	a.Note(differs)
-	a.response.Set("proxy", up)
+	a.response.Set("proxy", draft.Of(up))
 	language.SetTexts(a.response, headers("proxyResHeaders"), &language.Template{})
 	e.Set("response", a.response)
 	if latency := milliseconds(get(r.root, "latency")); latency != nil {
-		e.Set("latency", draft.Flow{Value: latency})
+		e.Set("latency", draft.Flow(latency))
 		a.Note("the latency is the minimum of the total time; Mockoon adds it to the time of the upstream")
 	}
 	r.Add("endpoint", e, "requests that no route answers are passed on to "+strconv.Quote(host))

@@ -15,9 +15,9 @@ type reader struct {
 	order     language.Order
 	upstreams language.Upstreams
 	asks      language.Asks
-	sets      map[string]string     // names of sets by the identifiers of data buckets and their keys
-	names     map[string]bool       // of sets
-	members   map[string]draft.List // by set, the members by which lists are filtered
+	sets      map[string]string   // names of sets by the identifiers of data buckets and their keys
+	names     map[string]bool     // of sets
+	members   map[string][]string // by set, the members by which lists are filtered
 }
 
 // prefixed returns the path of a route with the prefix of the environment.

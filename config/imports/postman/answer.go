@@ -17,7 +17,7 @@ type answer struct {
 	name, label string // the saved name, alone and with the name of the request
 	summary     string
 	folder      []string
-	response    *draft.Map
+	response    *syntax.Node
 	status      int
 	want        draft.Answer
 	why         string // what differs; "" if nothing differs
@@ -39,9 +39,9 @@ func (a *answer) read(n *syntax.Node, v vars) {
 	if !slices.Contains(semantics.Methods, a.method) {
 		a.lost = "the method " + a.method + " is unknown"
 	}
-	a.response = &draft.Map{}
+	a.response = syntax.NewMap()
 	if a.status != 200 {
-		a.response.Set("status", a.status)
+		a.response.Set("status", draft.Of(a.status))
 	}
 	a.content(n, v)
 }

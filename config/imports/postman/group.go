@@ -105,13 +105,13 @@ func rank(a *answer) int {
 func (r *reader) answer(a *answer, condition string, order []*answer) {
 	m := draft.NewMap("method", a.method, "path", a.path.String())
 	if condition = language.Outermost(condition); condition != "" {
-		m.Set("if", condition)
+		m.Set("if", draft.Of(condition))
 	}
 	if len(a.folder) > 0 {
-		m.Set("tag", strings.Join(a.folder, " / "))
+		m.Set("tag", draft.Of(strings.Join(a.folder, " / ")))
 	}
 	if a.summary != "" {
-		m.Set("summary", a.summary)
+		m.Set("summary", draft.Of(a.summary))
 	}
 	r.Add("endpoint", m.Set("response", a.response), a.label)
 	chosen := func(name string) *answer {

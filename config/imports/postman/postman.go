@@ -85,7 +85,7 @@ func (r *reader) item(n *syntax.Node, name string, folder []string, v vars) {
 	saved := get(n, "response")
 	if saved == nil || len(saved.Items) == 0 {
 		q := readRequest(request, v)
-		r.AddLost("endpoint", q.declaration(name, folder).Set("response", &draft.Map{}), n.Pos(), name, "the request has no saved answer")
+		r.AddLost("endpoint", q.declaration(name, folder).Set("response", draft.Of(syntax.NewMap())), n.Pos(), name, "the request has no saved answer")
 		return
 	}
 	for i, s := range saved.Items {

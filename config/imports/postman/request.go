@@ -273,13 +273,13 @@ func sentForm(fields []draft.Field, parts bool) (sent, kind string) {
 const formBoundary = "postman-form-boundary"
 
 // declaration returns the endpoint without its answer.
-func (q *request) declaration(summary string, folder []string) *draft.Map {
+func (q *request) declaration(summary string, folder []string) *syntax.Node {
 	m := draft.NewMap("method", q.method, "path", q.path.String())
 	if len(folder) > 0 {
-		m.Set("tag", strings.Join(folder, " / "))
+		m.Set("tag", draft.Of(strings.Join(folder, " / ")))
 	}
 	if summary != "" {
-		m.Set("summary", summary)
+		m.Set("summary", draft.Of(summary))
 	}
 	return m
 }

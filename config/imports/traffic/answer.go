@@ -10,6 +10,7 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/language"
 	"mockserver/config/samples"
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -86,7 +87,7 @@ func (g *group) fitsRow(r *record) bool {
 // alone writes the endpoint of one key, with its answers in order.
 func (g *group) alone(k *keyed, above []string) {
 	e := g.endpoint(language.And(g.fits(), g.isKey(k.index)))
-	var list draft.List
+	list := syntax.NewList()
 	last := ""
 	same := true
 	for _, r := range k.records {
@@ -98,9 +99,9 @@ func (g *group) alone(k *keyed, above []string) {
 		g.response(e, &outcome{k.records[0].result, k.records}, nil)
 	} else {
 		for _, r := range k.records {
-			list = append(list, g.outcome(&outcome{r.result, []*record{r}}, nil, true))
+			list.Append(g.outcome(&outcome{r.result, []*record{r}}, nil, true))
 		}
-		e.Set("select", "sequence").Set("responses", list)
+		e.Set("select", draft.Of("sequence")).Set("responses", list)
 	}
 	g.draft.Add("endpoint", e, above...)
 }
@@ -115,17 +116,17 @@ func (g *group) isKey(i int) string {
 }
 
 // endpoint returns an endpoint of the group with a condition.
-func (g *group) endpoint(condition string) *draft.Map {
-	e := &draft.Map{}
+func (g *group) endpoint(condition string) *syntax.Node {
+	e := syntax.NewMap()
 	if g.method != "GET" {
-		e.Set("method", g.method)
+		e.Set("method", draft.Of(g.method))
 	}
-	e.Set("path", g.pattern.text)
+	e.Set("path", draft.Of(g.pattern.text))
 	if g.host != "" {
-		e.Set("host", g.host)
+		e.Set("host", draft.Of(g.host))
 	}
 	if condition != "" {
-		e.Set("if", condition)
+		e.Set("if", draft.Of(condition))
 	}
 	return e
 }
@@ -180,7 +181,7 @@ func (g *group) write(parts []*part, above []string) {
 		}
 		e := g.endpoint(condition)
 		if set != nil {
-			e.Set("find", draft.NewMap("answer", draft.Flow{Value: set.find()}))
+			e.Set("find", draft.NewMap("answer", draft.Flow(set.find())))
 		}
 		g.outcomes(e, p, set)
 		g.draft.Add("endpoint", e, above...)
@@ -189,7 +190,7 @@ func (g *group) write(parts []*part, above []string) {
 }
 
 // outcomes sets the responses of a part, the most frequent first.
-func (g *group) outcomes(e *draft.Map, p *part, set *rowSet) {
+func (g *group) outcomes(e *syntax.Node, p *part, set *rowSet) {
 	all, total := p.outcomes(), 0
 	rowsOf := func(o *outcome) *rowSet {
 		if set != nil && o.result == p.id && g.differ(p) {
@@ -201,28 +202,30 @@ func (g *group) outcomes(e *draft.Map, p *part, set *rowSet) {
 		g.response(e, all[0], rowsOf(all[0]))
 		return
 	}
-	var list draft.List
+	list := syntax.NewList()
 	for _, o := range all {
 		total += len(o.records)
-		list = append(list, draft.NewMap("weight", len(o.records)).Join(g.outcome(o, rowsOf(o), false)))
+		one := draft.NewMap("weight", len(o.records))
+		one.Entries = append(one.Entries, g.outcome(o, rowsOf(o), false).Entries...)
+		list.Append(one)
 	}
-	e.Set("responses", list).Comment("responses", thousands(total)+" requests")
+	e.Set("responses", draft.Comment(list, thousands(total)+" requests"))
 }
 
 // response sets the only response of an endpoint.
-func (g *group) response(e *draft.Map, o *outcome, set *rowSet) {
-	e.Set("response", g.reply(o, set))
+func (g *group) response(e *syntax.Node, o *outcome, set *rowSet) {
+	e.Set("response", draft.Of(g.reply(o, set)))
 	g.setLatency(e, o.records)
 	if o.cut {
-		e.Set("fault", draft.Flow{Value: draft.NewMap("type", "truncate")})
+		e.Set("fault", draft.Flow(draft.NewMap("type", "truncate")))
 	}
 }
 
 // outcome returns one of several responses.
-func (g *group) outcome(o *outcome, set *rowSet, ordered bool) *draft.Map {
+func (g *group) outcome(o *outcome, set *rowSet, ordered bool) *syntax.Node {
 	m := g.reply(o, set)
 	if o.cut {
-		m.Set("fault", draft.Flow{Value: draft.NewMap("type", "truncate")})
+		m.Set("fault", draft.Flow(draft.NewMap("type", "truncate")))
 	}
 	if !ordered && set == nil {
 		g.otherBodies(o)
@@ -242,7 +245,7 @@ func (g *group) otherBodies(o *outcome) {
 }
 
 // setLatency sets the latency of m to the distribution measured in the records, if they have times.
-func (g *group) setLatency(m *draft.Map, records []*record) {
+func (g *group) setLatency(m *syntax.Node, records []*record) {
 	var lengths []time.Duration
 	for _, r := range records {
 		switch {
@@ -260,22 +263,23 @@ func (g *group) setLatency(m *draft.Map, records []*record) {
 		g.few++
 	}
 	c := samples.Of(lengths).Shift(g.opts.Subtract)
-	m.Set("latency", draft.Flow{Value: Latency(c)})
+	latency := draft.Flow(Latency(c))
 	if len(lengths) > 1 {
-		m.Comment("latency", wording.Count(len(lengths), "sample"))
+		draft.Comment(latency, wording.Count(len(lengths), "sample"))
 	}
+	m.Set("latency", latency)
 }
 
 // Latency returns a curve in the form in which it is declared.
-func Latency(c samples.Curve) *draft.Map {
+func Latency(c samples.Curve) *syntax.Node {
 	m := draft.NewMap("min", samples.Text(c.Min))
 	if c.Min == c.Max {
 		return m
 	}
 	for _, p := range c.Points {
-		m.Set(p.Key(), samples.Text(p.Length))
+		m.Set(p.Key(), draft.Of(samples.Text(p.Length)))
 	}
-	return m.Set("max", samples.Text(c.Max))
+	return m.Set("max", draft.Of(samples.Text(c.Max)))
 }
 
 // report adds the group to the report.

@@ -8,6 +8,7 @@ import (
 
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/language"
+	"mockserver/config/syntax"
 	"mockserver/internal/semantics"
 )
 
@@ -83,21 +84,21 @@ func fieldOf(fields []draft.Field, name string) string {
 }
 
 // headerMap returns headers as a map, in which repeated ones are lists.
-func headerMap(fields []draft.Field) *draft.Map {
-	m := &draft.Map{}
+func headerMap(fields []draft.Field) *syntax.Node {
+	m := syntax.NewMap()
 	names := map[string]string{}
 	for _, f := range fields {
 		name, again := names[strings.ToLower(f.Name)]
 		if !again {
 			names[strings.ToLower(f.Name)] = f.Name
-			m.Set(f.Name, f.Value)
+			m.Set(f.Name, draft.Of(f.Value))
 			continue
 		}
-		list, ok := m.Get(name).(draft.List)
-		if !ok {
-			list = draft.List{m.Get(name)}
+		list := m.Get(name)
+		if list.Kind != syntax.ListNode {
+			list = syntax.NewList(list)
 		}
-		m.Set(name, append(list, f.Value))
+		m.Set(name, list.Append(draft.Of(f.Value)))
 	}
 	return m
 }

@@ -2,7 +2,6 @@ package traffic
 
 import (
 	"bytes"
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/language"
+	"mockserver/config/syntax"
 )
 
 // column is a part of the requests that the answers may depend on, with its values.
@@ -122,13 +122,9 @@ func (g *group) distinguishes(c *column) bool {
 			continue
 		}
 		numbers[v] = true
-		value := g.value(c, k)
-		if n, err := strconv.ParseFloat(fmt.Sprint(value), 64); err == nil {
+		var value any = g.value(c, k).Text.Value
+		if n, err := strconv.ParseFloat(g.value(c, k).Text.Value, 64); err == nil {
 			value = n
-		} else if value == nil {
-			value = ""
-		} else if n, ok := value.(draft.Number); ok {
-			value = string(n)
 		}
 		if texts[value] || g.words.texts[v] == unknown {
 			return false
@@ -288,19 +284,19 @@ func (g *group) numberAnswers() {
 	}
 }
 
-// value returns the value of a column in a record: nil if it was missing, a text, or a scalar as in
+// value returns the value of a column in a record: null if it was missing, a text, or a scalar as in
 // the body.
-func (g *group) value(c *column, i int) any {
+func (g *group) value(c *column, i int) *syntax.Node {
 	text := g.words.texts[c.values[i]]
 	switch {
 	case text == "" || text == unknown:
-		return nil
+		return &syntax.Node{}
 	case c.from == 'j' && text[1] == '"':
-		return text[2:]
+		return syntax.NewText(text[2:])
 	case c.from == 'j':
-		return draft.Number(text[1:])
+		return syntax.NewNumber(text[1:])
 	}
-	return text[1:]
+	return syntax.NewText(text[1:])
 }
 
 // unescaped returns a segment of a path without its percent-encoding.
@@ -312,12 +308,12 @@ func unescaped(text string) string {
 }
 
 // literal returns a value of a key as a literal of conditions.
-func literal(value any) string {
-	switch v := value.(type) {
-	case string:
-		return draft.Quote(v)
-	case draft.Number:
-		return string(v)
+func literal(value *syntax.Node) string {
+	switch value.Kind {
+	case syntax.TextNode:
+		return draft.Quote(value.Text.Value)
+	case syntax.NumberNode:
+		return value.Number
 	}
 	return "null"
 }

@@ -6,19 +6,20 @@ import (
 	"unicode/utf8"
 
 	"mockserver/config/imports/draft"
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
 // reply returns the response of an outcome. Its body comes from the row that was found if set is
 // not nil; otherwise it is the most frequent body.
-func (g *group) reply(o *outcome, set *rowSet) *draft.Map {
+func (g *group) reply(o *outcome, set *rowSet) *syntax.Node {
 	m := draft.NewMap("status", int(o.status))
 	fixed, varying := g.headers(o.records)
 	if set != nil {
 		if headers := set.headers(fixed, varying); headers.Len() > 0 {
 			m.Set("headers", headers)
 		}
-		return m.Set("body", "{{answer.body}}")
+		return m.Set("body", draft.Of("{{answer.body}}"))
 	}
 	if len(varying) > 0 {
 		names := make([]string, len(varying))
@@ -46,7 +47,7 @@ func (g *group) reply(o *outcome, set *rowSet) *draft.Map {
 const inlineBody = 64 << 10
 
 // setBody sets headers and body of a response that is always the same.
-func (g *group) setBody(m *draft.Map, r *record, fixed []draft.Field) {
+func (g *group) setBody(m *syntax.Node, r *record, fixed []draft.Field) {
 	body := g.store.get(r.body, &g.buf[0])
 	raw := draft.HasTags(string(body)) || slices.ContainsFunc(fixed, func(f draft.Field) bool { return draft.HasTags(f.Value) })
 	if headers := headerMap(fixed); headers.Len() > 0 {
@@ -57,16 +58,16 @@ func (g *group) setBody(m *draft.Map, r *record, fixed []draft.Field) {
 	case len(body) > inlineBody || !utf8.Valid(body):
 		raw = true
 		name := g.draft.AddFile(draft.File{Name: "bodies/" + g.slug + extension(fieldOf(fixed, "Content-Type")), Data: slices.Clone(body)})
-		m.Set("external-body", draft.Flow{Value: draft.NewMap("provider", "json", "path", name)})
+		m.Set("external-body", draft.Flow(draft.NewMap("provider", "json", "path", name)))
 		if fieldOf(fixed, "Content-Type") == "" {
 			headers := headerMap(fixed)
-			m.Set("headers", headers.Set("Content-Type", "application/octet-stream"))
+			m.Set("headers", draft.Of(headers.Set("Content-Type", draft.Of("application/octet-stream"))))
 		}
 	default:
-		m.Set("body", string(body))
+		m.Set("body", draft.Of(string(body)))
 	}
 	if raw {
-		m.Set("template", false)
+		m.Set("template", draft.Of(false))
 	}
 }
 

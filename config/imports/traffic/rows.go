@@ -1,13 +1,14 @@
 package traffic
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 
 	"mockserver/config/imports/draft"
+	"mockserver/config/imports/language"
+	"mockserver/config/syntax"
 )
 
 const (
@@ -71,8 +72,8 @@ func (g *group) rows(parts []*part) *rowSet {
 	if len(g.key) == 1 && !s.turns {
 		s.byColumn = g.key[0]
 		if slices.ContainsFunc(s.rows, func(r row) bool {
-			v := fmt.Sprint(g.value(g.key[0], r.index))
-			return v == "<nil>" || v == "" || len(v) > maxRowKey
+			v := g.value(g.key[0], r.index).Text.Value
+			return v == "" || len(v) > maxRowKey
 		}) {
 			s.byColumn = nil
 		}
@@ -119,15 +120,15 @@ func (s *rowSet) collapse(from int) {
 func (s *rowSet) declare() {
 	m := draft.NewMap("name", s.name)
 	if s.byColumn != nil {
-		m.Set("key", "k1")
+		m.Set("key", draft.Of("k1"))
 	} else {
-		m.Set("key", "row")
-		var index draft.List
+		m.Set("key", draft.Of("row"))
+		var index []string
 		for i := range s.g.key {
 			index = append(index, "k"+strconv.Itoa(i+1))
 		}
 		if len(index) > 0 {
-			m.Set("index", draft.Flow{Value: index})
+			m.Set("index", draft.Flow(index))
 		}
 	}
 	var size int64
@@ -135,14 +136,14 @@ func (s *rowSet) declare() {
 		size += s.g.store.size(r.record.body)
 	}
 	if len(s.rows) <= inlineRows && size <= inlineSize {
-		var rows draft.List
+		rows := syntax.NewList()
 		for i := range s.rows {
-			rows = append(rows, draft.Flow{Value: s.members(i)})
+			rows.Append(draft.Flow(s.members(i)))
 		}
 		m.Set("rows", rows)
 	} else {
 		name := s.g.draft.AddFile(draft.File{Name: "data/" + s.name + ".ndjson", Write: s.write})
-		m.Set("from", draft.Flow{Value: draft.NewMap("path", name)})
+		m.Set("from", draft.Flow(draft.NewMap("path", name)))
 	}
 	s.g.draft.Add("data", m, s.comment()...)
 }
@@ -162,7 +163,7 @@ func (s *rowSet) comment() []string {
 // write writes the rows as lines of JSON.
 func (s *rowSet) write(w io.Writer) error {
 	for i := range s.rows {
-		if _, err := io.WriteString(w, s.text(i)+"\n"); err != nil {
+		if _, err := io.WriteString(w, language.JSON(s.members(i))+"\n"); err != nil {
 			return err
 		}
 		if s.g.store.err != nil {
@@ -172,60 +173,57 @@ func (s *rowSet) write(w io.Writer) error {
 	return nil
 }
 
-// text returns a row as JSON.
-func (s *rowSet) text(i int) string { return s.members(i).JSON() }
-
 // members returns the members of a row.
-func (s *rowSet) members(i int) *draft.Map {
+func (s *rowSet) members(i int) *syntax.Node {
 	r := s.rows[i]
-	m := &draft.Map{}
+	m := syntax.NewMap()
 	if s.byColumn == nil {
-		m.Set("row", i+1)
+		m.Set("row", draft.Of(i+1))
 	}
 	for k, c := range s.g.key {
 		m.Set("k"+strconv.Itoa(k+1), s.g.value(c, r.index))
 	}
 	if s.parts {
-		m.Set("part", r.part.name())
+		m.Set("part", draft.Of(r.part.name()))
 	}
 	fields := split(s.g.store.get(r.record.headers, &s.g.buf[0]))
 	if s.types {
-		m.Set("type", fieldOf(fields, "Content-Type"))
+		m.Set("type", draft.Of(fieldOf(fields, "Content-Type")))
 	}
 	for h, name := range s.varying {
 		i := slices.IndexFunc(fields, func(f draft.Field) bool { return strings.EqualFold(f.Name, name) })
 		if i < 0 {
-			m.Set("h"+strconv.Itoa(h+1), "")
+			m.Set("h"+strconv.Itoa(h+1), draft.Of(""))
 			continue
 		}
-		m.Set("h"+strconv.Itoa(h+1), fields[i].Value)
+		m.Set("h"+strconv.Itoa(h+1), draft.Of(fields[i].Value))
 		fields = slices.Delete(fields, i, i+1) // the next column of this name has the next value
 	}
-	return m.Set("body", string(s.g.store.get(r.record.body, &s.g.buf[0])))
+	return m.Set("body", draft.Of(string(s.g.store.get(r.record.body, &s.g.buf[0]))))
 }
 
 // find returns how an endpoint finds its row.
-func (s *rowSet) find() *draft.Map {
+func (s *rowSet) find() *syntax.Node {
 	m := draft.NewMap("in", s.name)
 	switch {
 	case s.byColumn != nil:
-		return m.Set("key", s.byColumn.operand())
+		return m.Set("key", draft.Of(s.byColumn.operand()))
 	case len(s.g.key) > 0:
-		where := &draft.Map{}
+		where := syntax.NewMap()
 		for i, c := range s.g.key {
-			where.Set("k"+strconv.Itoa(i+1), c.operand())
+			where.Set("k"+strconv.Itoa(i+1), draft.Of(c.operand()))
 		}
-		m.Set("where", draft.Flow{Value: where})
+		m.Set("where", draft.Flow(where))
 	}
 	if s.turns || len(s.g.key) == 0 {
-		m.Set("pick", "next")
+		m.Set("pick", draft.Of("next"))
 	}
 	return m
 }
 
 // headers returns the headers of a response whose body comes from a row: a Content-Type that is a
 // placeholder makes the body a text that is sent unchanged.
-func (s *rowSet) headers(fixed, varying []draft.Field) *draft.Map {
+func (s *rowSet) headers(fixed, varying []draft.Field) *syntax.Node {
 	typed := fieldOf(fixed, "Content-Type")+fieldOf(varying, "Content-Type") != ""
 	fixed = slices.DeleteFunc(slices.Clone(fixed), func(f draft.Field) bool { return strings.EqualFold(f.Name, "Content-Type") })
 	for i := range fixed {

@@ -11,8 +11,8 @@ import (
 // ask adds the request that a mapping describes, with its first method. It adds no request if none
 // can be derived from the matchers, if the mapping passes requests on or sends a fault, or if its
 // scenario may be in another state.
-func (r *reader) ask(m *made, e *draft.Map) {
-	response, _ := e.Get("response").(*draft.Map)
+func (r *reader) ask(m *made, e *syntax.Node) {
+	response := e.Get("response")
 	want := language.Wanted(response)
 	known := &want
 	if e.Get("fault") != nil || response.Get("proxy") != nil {
@@ -21,8 +21,7 @@ func (r *reader) ask(m *made, e *draft.Map) {
 	for i, method := range m.methods {
 		var ask *draft.Ask
 		if i == 0 && known != nil && r.asksScenario(m.Node) {
-			condition, _ := e.Get("if").(string)
-			if ask = language.Example(m.written, condition); ask != nil {
+			if ask = language.Example(m.written, e.Get("if").AsText()); ask != nil {
 				ask.Pos, ask.Name = m.Node.Pos(), m.name
 			}
 			if ask != nil && len(ask.Body) == 0 && strings.Contains(text(get(get(m.Node, "response"), "body")), "request.body") {

@@ -3,6 +3,7 @@ package wiremock
 import (
 	"strings"
 
+	"mockserver/config/imports/draft"
 	"mockserver/config/imports/language"
 )
 
@@ -44,7 +45,7 @@ func (a *answer) proxy(base string) {
 		return
 	}
 	a.Note(differs)
-	a.response.Set("proxy", name)
+	a.response.Set("proxy", draft.Of(name))
 	a.texts("", nil, a.transformers())
 	if a.response.Get("headers") != nil {
 		a.Note("its headers replace those of the upstream; WireMock sends both")

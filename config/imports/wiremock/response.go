@@ -25,18 +25,18 @@ var faults = map[string][2]string{
 const inPlace = 64 << 10
 
 // answer sets the response of a mapping, with its latency, fault and webhooks.
-func (m *made) answer(e *draft.Map) {
+func (m *made) answer(e *syntax.Node) {
 	n := get(m.Node, "response")
-	a := &answer{made: m, node: n, response: &draft.Map{}}
+	a := &answer{made: m, node: n, response: syntax.NewMap()}
 	if n != nil {
 		a.read()
 	}
 	e.Set("response", a.response)
 	if a.latency != nil {
-		e.Set("latency", draft.Flow{Value: a.latency})
+		e.Set("latency", draft.Flow(a.latency))
 	}
 	if a.fault != nil {
-		e.Set("fault", draft.Flow{Value: a.fault})
+		e.Set("fault", draft.Flow(a.fault))
 	}
 	m.webhooks(e)
 }
@@ -45,9 +45,9 @@ func (m *made) answer(e *draft.Map) {
 type answer struct {
 	*made
 	node     *syntax.Node
-	response *draft.Map
-	latency  *draft.Map
-	fault    *draft.Map
+	response *syntax.Node
+	latency  *syntax.Node
+	fault    *syntax.Node
 	size     int // of the body, in bytes
 }
 
@@ -78,7 +78,7 @@ func (a *answer) read() {
 		a.Lose("the status %d cannot be sent; statuses are 200 to 599", status)
 	}
 	if status != 200 {
-		a.response.Set("status", status)
+		a.response.Set("status", draft.Of(status))
 	}
 	templated := a.transformers()
 	body, data := a.body()
@@ -150,7 +150,7 @@ func (a *answer) texts(body string, data []byte, templated bool) {
 	language.SetTexts(a.response, headers, t)
 	if data != nil {
 		name := a.reader.AddFile(draft.File{Name: "bodies/" + language.Name(a.name) + ".bin", Data: data})
-		a.response.Set("external-body", draft.NewMap("provider", "json", "path", name)).Set("template", false)
+		a.response.Set("external-body", draft.NewMap("provider", "json", "path", name)).Set("template", draft.Of(false))
 	}
 }
 

@@ -34,22 +34,22 @@ func (r *reader) declareScenarios() {
 
 // enter sets the state of the scenario in which a mapping answers, and the state to which the
 // mapping leads.
-func (r *reader) enter(e *draft.Map, m *mapping) {
+func (r *reader) enter(e *syntax.Node, m *mapping) {
 	name := r.scenarios[text(get(m.Node, "scenarioName"))]
 	if name == "" {
 		return
 	}
 	if state := get(m.Node, "requiredScenarioState"); text(state) != "" {
-		e.Set("state", draft.Flow{Value: draft.NewMap(name, text(state))})
+		e.Set("state", draft.Flow(draft.NewMap(name, text(state))))
 	}
 	if state := get(m.Node, "newScenarioState"); text(state) != "" {
-		e.Set("next", draft.Flow{Value: draft.NewMap(name, text(state))})
+		e.Set("next", draft.Flow(draft.NewMap(name, text(state))))
 	}
 }
 
 // delay returns a distribution of delays as a latency, and what differs. fixed, in milliseconds, is
 // added to all delays except lognormal ones.
-func delay(n *syntax.Node, fixed float64) (latency *draft.Map, differs string) {
+func delay(n *syntax.Node, fixed float64) (latency *syntax.Node, differs string) {
 	milliseconds := func(key string) float64 {
 		f, err := strconv.ParseFloat(text(get(n, key)), 64)
 		if err != nil || f < 0 || f > maxDelay {
@@ -82,7 +82,7 @@ func delay(n *syntax.Node, fixed float64) (latency *draft.Map, differs string) {
 const maxDelay = 24 * 60 * 60 * 1000
 
 // length returns a uniform latency; nil for none.
-func length(low, high float64) *draft.Map {
+func length(low, high float64) *syntax.Node {
 	low, high = min(low, maxDelay), min(high, maxDelay)
 	switch {
 	case high <= 0:

@@ -11,8 +11,8 @@ import (
 )
 
 // webhooks adds the webhooks that are sent after the answer.
-func (m *made) webhooks(e *draft.Map) {
-	var all draft.List
+func (m *made) webhooks(e *syntax.Node) {
+	var all []*syntax.Node
 	for _, key := range []string{"postServeActions", "serveEventListeners"} {
 		for _, action := range actions(get(m.Node, key)) {
 			if action.name != "webhook" {
@@ -27,9 +27,9 @@ func (m *made) webhooks(e *draft.Map) {
 	switch len(all) {
 	case 0:
 	case 1:
-		e.Set("webhook", all[0])
+		e.Set("webhook", draft.Of(all[0]))
 	default:
-		e.Set("webhooks", all)
+		e.Set("webhooks", draft.Of(all))
 	}
 }
 
@@ -51,7 +51,7 @@ func actions(n *syntax.Node) []action {
 }
 
 // webhook returns one webhook; nil if it cannot be sent.
-func (m *made) webhook(n *syntax.Node) *draft.Map {
+func (m *made) webhook(n *syntax.Node) *syntax.Node {
 	d := &dialect{made: m, parameters: n, root: "originalRequest", Notes: &language.Notes{}}
 	translate := func(source string) *language.Template { return language.Translate(source, d) }
 	headers := language.NewHeaders()
@@ -81,7 +81,7 @@ func (m *made) webhook(n *syntax.Node) *draft.Map {
 		m.Note("the webhook is left out: " + why)
 		return nil
 	}
-	return hook.Set("sleep-time", m.sleep(get(n, "delay")))
+	return hook.Set("sleep-time", draft.Of(m.sleep(get(n, "delay"))))
 }
 
 // sleep returns how long the server waits before it sends a webhook.
@@ -94,8 +94,8 @@ func (m *made) sleep(n *syntax.Node) string {
 		m.Note("the webhook has a fixed delay instead of a distribution")
 	}
 	for _, key := range []string{"median", "min"} {
-		if at, ok := latency.Get(key).(string); ok {
-			return at
+		if at := latency.Get(key); at != nil {
+			return at.Text.Value
 		}
 	}
 	return "0s"

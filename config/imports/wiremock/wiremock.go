@@ -159,13 +159,13 @@ func (r *reader) mapping(n *mapping) {
 		r.off(m, pos)
 		return
 	}
-	var declarations []*draft.Map
+	var declarations []*syntax.Node
 	for _, method := range m.methods {
 		var condition string
 		m.written, condition = r.order.Place(method, m.path)
 		e := draft.NewMap("method", method, "path", m.written.String())
 		if all := language.And(append([]string{condition}, m.needs...)...); all != "" {
-			e.Set("if", language.Outermost(all))
+			e.Set("if", draft.Of(language.Outermost(all)))
 		}
 		r.enter(e, n)
 		m.answer(e)
@@ -190,14 +190,14 @@ func (r *reader) mapping(n *mapping) {
 func (r *reader) off(m *made, pos syntax.Pos) {
 	e := draft.NewMap("method", "GET", "path", m.path.String())
 	if len(m.methods) > 0 {
-		e.Set("method", m.methods[0])
+		e.Set("method", draft.Of(m.methods[0]))
 	}
 	if all := language.And(m.needs...); all != "" {
-		e.Set("if", language.Outermost(all))
+		e.Set("if", draft.Of(language.Outermost(all)))
 	}
-	response := &draft.Map{}
+	response := syntax.NewMap()
 	if status := integer(get(get(m.Node, "response"), "status"), 200); status >= 200 && status <= 599 {
-		response.Set("status", status)
+		response.Set("status", draft.Of(status))
 	}
 	r.AddLost("endpoint", e.Set("response", response), pos, m.name, m.Gone)
 }

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 
-	"gopkg.in/yaml.v3"
-
 	"mockserver/config/syntax"
 )
 
@@ -19,30 +17,8 @@ func Write(n *syntax.Node, form string) ([]byte, error) {
 		err := json.Indent(&out, []byte(text+"\n"), "", "  ")
 		return out.Bytes(), err
 	case "yaml":
-		err := syntax.WriteYAML(&out, inYAML(n))
+		err := syntax.WriteYAML(&out, n)
 		return out.Bytes(), err
 	}
 	return nil, errors.New("unknown format; expected yaml or json")
-}
-
-func inYAML(n *syntax.Node) *yaml.Node {
-	switch n.Kind {
-	case syntax.MapNode:
-		y := &yaml.Node{Kind: yaml.MappingNode}
-		for i := range n.Entries {
-			y.Content = append(y.Content, syntax.YAMLText(n.Entries[i].Name()), inYAML(n.Entries[i].Value))
-		}
-		return y
-	case syntax.ListNode:
-		y := &yaml.Node{Kind: yaml.SequenceNode}
-		for _, item := range n.Items {
-			y.Content = append(y.Content, inYAML(item))
-		}
-		return y
-	case syntax.TextNode:
-		return syntax.YAMLText(n.Text.Value)
-	case syntax.NullNode:
-		return &yaml.Node{Kind: yaml.ScalarNode, Value: "null"}
-	}
-	return &yaml.Node{Kind: yaml.ScalarNode, Value: n.Scalar()}
 }
