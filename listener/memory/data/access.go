@@ -33,13 +33,13 @@ type find struct {
 	hash  *renderer.Operand
 	turns *state.Turns // of pickNext
 
-	places int // the order of places; see byHash
+	places *state.Member // the order of places; see byHash
 }
 
 // equal is a member that must equal an operand.
 type equal struct {
-	order int
-	to    *renderer.Operand
+	member *state.Member
+	to     *renderer.Operand
 }
 
 // pick is the way in which one of several rows is chosen.
@@ -142,15 +142,13 @@ func (s *Sets) compileFind(f *item.Find, scope *renderer.Scope) (find, syntax.Pr
 		made.pick = pickHash
 		made.hash = operand(renderer.CompileOperand(f.Hash, scope))
 		problems = append(problems, doubtWord(f.Hash, made.hash, nil)...)
-		made.places, _ = made.set.order(placesName(groupOf(f)))
+		made.places = memberOf(made.set.members, placesName(groupOf(f)))
 	}
 	for i := range f.Where {
 		w := &f.Where[i]
-		order, known := made.set.order(w.Name)
-		if !known {
-			problems = append(problems, syntax.Problem{Pos: w.Value.Pos, Key: w.Value.Key, What: made.set.notIndexed(w.Name)})
-		}
-		made.where = append(made.where, equal{order, operand(renderer.CompileOperand(w.Value, scope))})
+		m, wrong := made.set.ordered(syntax.Text{Value: w.Name, Pos: w.Value.Pos, Key: w.Value.Key})
+		problems = append(problems, wrong...)
+		made.where = append(made.where, equal{m, operand(renderer.CompileOperand(w.Value, scope))})
 	}
 	return made, problems
 }
@@ -252,14 +250,14 @@ func (f *find) find(w *work, r *matcher.Request) (row state.Row, ok bool) {
 	case pickHash:
 		row = f.byHash(all, part, w, r)
 	default:
-		rows, ok := w.tx.Having(f.set.Set, part, all)
+		rows, _, ok := w.tx.Find(f.set.Set, part, all, nil)
 		if !ok {
 			return state.Row{}, false
 		}
 		if n := rows.Len(); n > 0 && f.pick == pickRandom {
 			row = rows.At(r.Random.IntN(n))
 		} else if n > 0 {
-			row = f.turns.Next(rows, value, part)
+			row = f.turns.Next(&rows, value, part)
 		}
 		if row.Found() {
 			w.tx.Saw(f.set.Set, part, row)
@@ -272,12 +270,12 @@ func (f *find) find(w *work, r *matcher.Request) (row state.Row, ok bool) {
 }
 
 // values returns the values that the row must have. It appends them to w.room.
-func (f *find) values(w *work, r *matcher.Request) []state.Equal {
+func (f *find) values(w *work, r *matcher.Request) []state.Condition {
 	first := len(w.equal)
 	for i := range f.where {
 		start := len(w.room)
 		w.room = f.where[i].to.AppendOrdered(w.room, r)
-		w.equal = append(w.equal, state.Equal{Order: f.where[i].order, Value: w.made(start)})
+		w.equal = append(w.equal, state.Equals(f.where[i].member, w.made(start)))
 	}
 	return w.equal[first:len(w.equal):len(w.equal)]
 }

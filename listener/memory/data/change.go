@@ -204,19 +204,9 @@ func (c *change) apply(w *work, r *matcher.Request, i int) *Failed {
 	}
 	c.put(part, key, old, made, w, r)
 	if c.do.Verb == "merge" {
-		w.tx.Keep(c.set.Set, c.kept(patch))
+		w.tx.Keep(func(root string) bool { return c.changes(patch, root) })
 	}
 	return nil
-}
-
-// kept returns a bit for each order of the set whose values no merge of a patch changes.
-func (c *change) kept(patch json.Value) (kept uint32) {
-	for i, m := range c.set.Members {
-		if m.Root != "" && !c.changes(patch, m.Root) {
-			kept |= 1 << i
-		}
-	}
-	return kept
 }
 
 // changes reports whether a merge of a patch changes a member of the row.

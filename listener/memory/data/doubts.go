@@ -16,7 +16,7 @@ import (
 // request. A row of the set with that key shows that the word is meant; of may be nil.
 func doubtWord(text syntax.Text, o *renderer.Operand, of *set) syntax.Problems {
 	word, ok := o.Word()
-	if !ok || of != nil && (of.Set == nil || of.Get(nil, []byte(word)).Found()) {
+	if !ok || of != nil && (of.base == nil || of.base.Has([]byte(word)) || of.Get(nil, []byte(word)).Found()) {
 		return nil
 	}
 	return syntax.Problems{{Pos: text.Pos, Key: text.Key, Warning: true,

@@ -10,6 +10,7 @@ import (
 	"mockserver/config/openapi/validate"
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
+	"mockserver/listener/memory/state"
 	"mockserver/listener/observe/record"
 	"mockserver/renderer"
 )
@@ -25,8 +26,8 @@ type Operation struct {
 	operation
 	row     int      // the index of the path parameter with the key of the row; -1 for a collection
 	parents []parent // in the order of the path
-	filters []ordered
-	sorts   []ordered
+	filters []*state.Member
+	sorts   []*state.Member
 	schema  *jsonschema.Schema // nil if any row is valid
 	fields  validate.Fields    // of forms
 	item    *renderer.Template // nil if rows are shown as they are
@@ -40,15 +41,9 @@ type Operation struct {
 
 // parent is a path parameter whose value must equal a member of the rows.
 type parent struct {
-	param int
-	way   []string // the path to the member
-	order int
-}
-
-// ordered is a member that requests can filter or sort by.
-type ordered struct {
-	name  string
-	order int
+	param  int
+	way    []string // the path to the member
+	member *state.Member
 }
 
 // The names that templates of a resource may use.
@@ -73,23 +68,19 @@ func (s *Sets) CompileOperation(e *item.Endpoint, scope *renderer.Scope) (*Opera
 		o.made.largest = o.set.made.largest
 	}
 	o.part = into[*renderer.Operand](&problems)(o.set.isolation(scope))
+	member := into[*state.Member](&problems)
 	for i, param := range scope.Params {
 		if i == o.row {
 			continue
 		}
-		m := ordered{name: c.Member(param)}
-		problems = append(problems, o.order(&m, c.Pos, c.Key+".parent."+wording.Label(param))...)
-		o.parents = append(o.parents, parent{i, strings.Split(m.name, "."), m.order})
+		m := member(o.set.ordered(syntax.Text{Value: c.Member(param), Pos: c.Pos, Key: c.Key + ".parent." + wording.Label(param)}))
+		o.parents = append(o.parents, parent{i, strings.Split(c.Member(param), "."), m})
 	}
-	for _, names := range []struct {
-		from []syntax.Text
-		to   *[]ordered
-	}{{c.Filter, &o.filters}, {c.Sort, &o.sorts}} {
-		for _, name := range names.from {
-			m := ordered{name: name.Value}
-			problems = append(problems, o.order(&m, name.Pos, name.Key)...)
-			*names.to = append(*names.to, m)
-		}
+	for _, name := range c.Filter {
+		o.filters = append(o.filters, member(o.set.ordered(name)))
+	}
+	for _, name := range c.Sort {
+		o.sorts = append(o.sorts, member(o.set.ordered(name)))
 	}
 	if c.Name == "create" || c.Name == "replace" || c.Name == "change" {
 		o.schema = into[*jsonschema.Schema](&problems)(compileSchema(c.Resource, e.Dir))
@@ -111,15 +102,6 @@ func (s *Sets) CompileOperation(e *item.Endpoint, scope *renderer.Scope) (*Opera
 		o.list = template(o.template(c.List, scope))
 	}
 	return o, problems
-}
-
-// order sets the order of a member.
-func (o *Operation) order(m *ordered, pos syntax.Pos, key string) syntax.Problems {
-	var known bool
-	if m.order, known = o.set.order(m.name); !known {
-		return syntax.Problems{{Pos: pos, Key: key, What: o.set.notIndexed(m.name)}}
-	}
-	return nil
 }
 
 // template compiles one of the resource's templates; it returns nil for an empty text.

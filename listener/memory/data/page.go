@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -74,13 +73,13 @@ func (o *Operation) number(d *demands, name string, otherwise, least int) (n int
 }
 
 // page returns the page of a list that the request asks for.
-func (o *Operation) page(l *listing, d *demands, part []byte, w *work) (*page, *Failed) {
+func (o *Operation) page(l *state.List, d *demands, part []byte, w *work) (*page, *Failed) {
 	settings := &o.config.Page
 	if settings.Off {
-		if n := l.len(); n > item.WholeList {
+		if n := l.Len(); n > item.WholeList {
 			return nil, refuse(reply.TooManyRows, "the list has %d rows; without pages at most %d are allowed", n, item.WholeList)
 		}
-		return &page{rows: l.page(0, l.len()), number: 1, size: max(1, l.len())}, nil
+		return &page{rows: l.Page(0, l.Len()), number: 1, size: max(1, l.Len())}, nil
 	}
 	p := &page{style: settings.Style, number: 1}
 	var failed *Failed
@@ -102,18 +101,18 @@ func (o *Operation) page(l *listing, d *demands, part []byte, w *work) (*page, *
 			p.style = settings.Style
 		}
 		if p.number, failed = o.number(d, "page", 1, 1); failed == nil {
-			p.offset = min(p.number-1, l.len()/p.size+1) * p.size
+			p.offset = min(p.number-1, l.Len()/p.size+1) * p.size
 		}
 	}
 	if failed != nil {
 		return nil, failed
 	}
-	p.rows = l.page(min(p.offset, l.len()), p.size)
-	if p.more = p.offset+len(p.rows) < l.len(); p.backward {
+	p.rows = l.Page(min(p.offset, l.Len()), p.size)
+	if p.more = p.offset+len(p.rows) < l.Len(); p.backward {
 		p.more = p.offset > 0
 	}
 	if p.more && !p.backward && len(p.rows) > 0 {
-		p.next = o.cursor(l, d, p.rows[len(p.rows)-1])
+		p.next = o.cursor(d, p.rows[len(p.rows)-1])
 	}
 	return p, nil
 }
@@ -121,7 +120,7 @@ func (o *Operation) page(l *listing, d *demands, part []byte, w *work) (*page, *
 // asks reports whether a parameter affects which rows a list has, or in which order.
 func (o *Operation) asks(param string) bool {
 	name, _, _ := strings.Cut(param, "[")
-	return param == "sort" || slices.ContainsFunc(o.filters, func(m ordered) bool { return m.name == name })
+	return param == "sort" || memberOf(o.filters, name) != nil
 }
 
 // signature identifies the list of a resource that a cursor belongs to.
@@ -133,7 +132,7 @@ func (o *Operation) signature(d *demands) uint32 {
 	}
 	write([]byte(o.config.Key + o.set.declared.Name))
 	for i := range o.parents { // their conditions come first in d.where
-		write(d.where[i].values[0])
+		write(d.where[i].From.Value)
 	}
 	for key, value := range d.args.All() {
 		if o.asks(string(key)) {
@@ -147,19 +146,19 @@ func (o *Operation) signature(d *demands) uint32 {
 // cursor returns the position after a row as a text. The cursor stays valid when rows are inserted
 // and deleted, because it contains the seq of the row, and the values that the list is filtered and
 // ordered by.
-func (o *Operation) cursor(l *listing, d *demands, last state.Row) string {
+func (o *Operation) cursor(d *demands, last state.Row) string {
 	b := binary.BigEndian.AppendUint32(nil, o.signature(d))
 	b = binary.AppendUvarint(b, last.Seq)
-	orders := make([]int, 0, len(l.by)+len(d.where))
-	for _, s := range l.by {
-		orders = append(orders, s.order)
+	members := make([]*state.Member, 0, len(d.by)+len(d.where))
+	for _, s := range d.by {
+		members = append(members, s.Member)
 	}
 	for i := range d.where {
-		orders = append(orders, d.where[i].order)
+		members = append(members, d.where[i].Member)
 	}
 	row := json.Value{Kind: json.Object, Raw: []byte("{}")}
-	for _, order := range orders {
-		way := strings.Split(o.set.options.Members[order].Name, ".")
+	for _, m := range members {
+		way := strings.Split(m.Name, ".")
 		if v := edit.Member(last.JSON, way); v.Kind != json.Missing {
 			row.Raw = edit.AppendWith(nil, row, way, v.Raw)
 		}
@@ -170,7 +169,7 @@ func (o *Operation) cursor(l *listing, d *demands, last state.Row) string {
 
 // fromCursor returns the position after the row that the request's cursor names, or 0 if there is no
 // cursor.
-func (o *Operation) fromCursor(l *listing, d *demands) (int, *Failed) {
+func (o *Operation) fromCursor(l *state.List, d *demands) (int, *Failed) {
 	name := o.parameter("cursor")
 	if len(d.args.Peek(name)) == 0 {
 		return 0, nil
@@ -178,7 +177,7 @@ func (o *Operation) fromCursor(l *listing, d *demands) (int, *Failed) {
 	b, err := base64.RawURLEncoding.DecodeString(string(d.args.Peek(name)))
 	if err == nil && len(b) > 4 && binary.BigEndian.Uint32(b) == o.signature(d) {
 		if seq, n := binary.Uvarint(b[4:]); n > 0 && json.Parse(b[4+n:]).Kind == json.Object {
-			return l.rank(state.Row{Seq: seq, JSON: b[4+n:]}, true), nil
+			return l.Rank(state.Row{Seq: seq, JSON: b[4+n:]}, true), nil
 		}
 	}
 	return 0, refuse(reply.BadCursor, "%s is not a cursor of this list", name)
@@ -186,7 +185,7 @@ func (o *Operation) fromCursor(l *listing, d *demands) (int, *Failed) {
 
 // fromKey returns the position that starting_after or ending_before asks for. For ending_before, it
 // also sets the size of the page, and marks the page as backward.
-func (o *Operation) fromKey(l *listing, d *demands, part []byte, w *work, p *page) (int, *Failed) {
+func (o *Operation) fromKey(l *state.List, d *demands, part []byte, w *work, p *page) (int, *Failed) {
 	for _, name := range []string{"starting_after", "ending_before"} {
 		param := o.parameter(name)
 		if !d.args.Has(param) {
@@ -198,9 +197,9 @@ func (o *Operation) fromKey(l *listing, d *demands, part []byte, w *work, p *pag
 			return 0, refuse(reply.BadCursor, "%s is %q; no such row exists", param, wording.Clip(string(key)))
 		}
 		if name == "starting_after" {
-			return l.rank(row, true), nil
+			return l.Rank(row, true), nil
 		}
-		before := l.rank(row, false)
+		before := l.Rank(row, false)
 		from := max(0, before-p.size)
 		p.size, p.backward = before-from, true
 		return from, nil

@@ -49,12 +49,12 @@ func appendGroup(to []byte, values ...[]byte) []byte {
 func placesName(members []string) string { return "\x00" + strings.Join(members, "\x00") }
 
 // places returns that order.
-func (s *set) places(members []string) state.Member {
+func (s *set) places(members []string) *state.Member {
 	ways := make([][]string, len(members))
 	for i, name := range members {
 		ways[i] = strings.Split(name, ".")
 	}
-	return state.Member{Name: placesName(members), Value: func(row, to []byte) []byte {
+	return &state.Member{Name: placesName(members), Value: func(row, to []byte) []byte {
 		var room, keyRoom [128]byte
 		var values [4][]byte
 		all, made := values[:0], room[:0]
@@ -95,12 +95,12 @@ func groupOf(f *item.Find) []string {
 }
 
 // byHash returns the row that is picked by hash among those that have all values.
-func (f *find) byHash(all []state.Equal, part []byte, w *work, r *matcher.Request) (row state.Row) {
+func (f *find) byHash(all []state.Condition, part []byte, w *work, r *matcher.Request) (row state.Row) {
 	text, _ := f.hash.Text(r)
 	var room [4][]byte
 	values := room[:0]
 	for i := range all {
-		values = append(values, all[i].Value)
+		values = append(values, all[i].From.Value)
 	}
 	start := len(w.room)
 	w.room = appendGroup(w.room, values...)
@@ -114,7 +114,7 @@ func (f *find) byHash(all []state.Equal, part []byte, w *work, r *matcher.Reques
 		start = len(w.room)
 		w.room = appendPlace(append(w.room, group...), from, 8)
 		for _, begin := range [][]byte{w.made(start), group} { // after the last row comes the first one
-			after := f.first(w.tx.Within(f.set.Set, part, f.places, state.Bound{Value: begin}, end), all)
+			after := first(w.tx.Within(f.set.Set, part, f.places, state.Bound{Value: begin}, end), all)
 			if !after.Found() {
 				continue
 			}
@@ -131,13 +131,12 @@ func (f *find) byHash(all []state.Equal, part []byte, w *work, r *matcher.Reques
 	return row
 }
 
-// first returns the first row that has all values. Others in the list are there by chance: their
-// group has the same form.
-func (f *find) first(rows state.Rows, all []state.Equal) (found state.Row) {
+// first returns the first row that meets all conditions. Others in the list are there by chance:
+// their group has the same form.
+func first(rows state.Rows, all []state.Condition) (found state.Row) {
 	rows.Each(0, 1, func(row state.Row) bool {
 		for i := range all {
-			m := &f.set.options.Members[all[i].Order]
-			if string(m.Value(row.JSON, nil)) != string(all[i].Value) {
+			if !all[i].Meets(row.JSON) {
 				return true
 			}
 		}

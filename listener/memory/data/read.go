@@ -50,10 +50,10 @@ func (s *set) read() (*state.Base, syntax.Problems) {
 	if problems.Err() != nil {
 		return nil, problems
 	}
-	base := b.builder.Base(s.options.Members)
+	base := b.builder.Base(s.members)
 	s.made.atLeast(b.largest)
 	if s.Set == nil {
-		s.Set = state.NewSet(s.options, base)
+		s.Set = state.NewSet(s.declared.Name, s.options, base)
 	}
 	return base, problems
 }

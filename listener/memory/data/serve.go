@@ -92,7 +92,7 @@ func (o *Operation) serveList(part []byte, w *work, r *matcher.Request, p *reply
 	if failed != nil {
 		return failed
 	}
-	l, failed := o.listing(d, part, w)
+	l, failed := o.rows(d, part, w)
 	if failed != nil {
 		return failed
 	}
@@ -108,7 +108,7 @@ func (o *Operation) serveList(part []byte, w *work, r *matcher.Request, p *reply
 		items = append(items, o.shown(row.JSON, r)...)
 	}
 	items = append(items, ']')
-	page.total = l.len()
+	page.total = l.Len()
 	o.links(page, r, d, p)
 	if o.list != nil {
 		r.Rows[0], r.Rows[1] = json.Value{Kind: json.Array, Raw: items}, json.Value{Kind: json.Object, Raw: page.body("template", nil)}
@@ -132,7 +132,7 @@ func (o *Operation) isChild(row state.Row, r *matcher.Request) bool {
 // hasParent reports whether a row has the value of a path parameter, in any notation.
 func (o *Operation) hasParent(p *parent, row []byte, r *matcher.Request) bool {
 	var room, paramRoom [128]byte
-	value := o.set.options.Members[p.order].Value(row, room[:0])
+	value := p.member.Value(row, room[:0])
 	return bytes.Equal(value, appendOrderedParam(paramRoom[:0], r.Param(p.param)))
 }
 

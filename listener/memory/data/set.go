@@ -25,6 +25,7 @@ type set struct {
 	sum      uint64 // hash of the content of the file
 	base     *state.Base
 	options  state.Options
+	members  []*state.Member
 	key      []string   // the path to the key
 	hashed   [][]string // see places
 	made     *newKeys
@@ -32,23 +33,21 @@ type set struct {
 	counters *counters
 }
 
-// members returns the members that requests can search or sort by: those of index, then those of
+// addMembers adds the members that requests can search or sort by: those of index, then those of
 // sort, each once, and the orders of places.
-func (s *set) members() []state.Member {
-	var members []state.Member
+func (s *set) addMembers() {
 	for _, name := range slices.Concat(s.declared.Index, s.declared.Sort) {
-		if slices.ContainsFunc(members, func(m state.Member) bool { return m.Name == name.Value }) {
+		if memberOf(s.members, name.Value) != nil {
 			continue
 		}
 		way := strings.Split(name.Value, ".")
-		members = append(members, state.Member{Name: name.Value, Root: way[0], Value: func(row, to []byte) []byte {
+		s.members = append(s.members, &state.Member{Name: name.Value, Root: way[0], Value: func(row, to []byte) []byte {
 			return renderer.AppendOrdered(to, edit.Member(row, way))
 		}})
 	}
 	for _, names := range s.hashed {
-		members = append(members, s.places(names))
+		s.members = append(s.members, s.places(names))
 	}
-	return members
 }
 
 // isolation compiles the operand that selects the part of a set; it returns nil if there is only
@@ -57,23 +56,32 @@ func (s *set) isolation(scope *renderer.Scope) (*renderer.Operand, syntax.Proble
 	return renderer.CompileOperand(s.declared.Isolate, scope)
 }
 
-// order returns the index of the order of a member, and whether the member has one.
-func (s *set) order(name string) (int, bool) {
-	at := slices.IndexFunc(s.options.Members, func(m state.Member) bool { return m.Name == name })
-	return max(0, at), at >= 0 || s.print == "" // only a set with errors lacks its members
+// memberOf returns the member with a name, or nil if there is none.
+func memberOf(all []*state.Member, name string) *state.Member {
+	for _, m := range all {
+		if m.Name == name {
+			return m
+		}
+	}
+	return nil
 }
 
-func (s *set) notIndexed(name string) string {
-	names := make([]string, 0, len(s.options.Members))
-	for _, m := range s.options.Members[:len(s.options.Members)-len(s.hashed)] {
+// ordered returns the member with a name, or the problem that requests cannot search or sort by it.
+func (s *set) ordered(text syntax.Text) (*state.Member, syntax.Problems) {
+	name := text.Value
+	if m := memberOf(s.members, name); m != nil || s.print == "" { // only a set with errors lacks its members
+		return m, nil
+	}
+	names := make([]string, 0, len(s.members))
+	for _, m := range s.members[:len(s.members)-len(s.hashed)] {
 		names = append(names, m.Name)
 	}
 	known := "but it has none"
 	if len(names) > 0 {
 		known = "which has " + strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("the set %q has no index of %q%s; expected one of the members under index or sort, %s", s.declared.Name, name,
-		wording.DidYouMean(name, names), known)
+	return nil, syntax.Problems{{Pos: text.Pos, Key: text.Key, What: fmt.Sprintf("the set %q has no index of %q%s; expected one of the members under index or sort, %s",
+		s.declared.Name, name, wording.DidYouMean(name, names), known)}}
 }
 
 // keyJSON returns a key as a JSON value: as it is in the row, if the row contains it, or else in

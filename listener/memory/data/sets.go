@@ -136,9 +136,8 @@ func (s *Sets) declare(d *item.Data, name string) (*set, syntax.Problems) {
 	made.made, problems = compileNewKeys(d)
 	made.steps, wrong = s.compileSteps(made, name)
 	problems = append(append(problems, wrong...), doubtFixed(d.Isolate)...)
-	made.options = state.Options{
-		Name: d.Name, Members: made.members(), Oldest: d.Full == item.FullOldest, TTL: d.TTL,
-	}
+	made.addMembers()
+	made.options = state.Options{Oldest: d.Full == item.FullOldest, TTL: d.TTL}
 	if l := d.Limit; l != nil {
 		made.options.Limit = state.Limit{Rows: int64(l.Rows), Memory: int64(l.Memory)}
 	}
@@ -147,7 +146,7 @@ func (s *Sets) declare(d *item.Data, name string) (*set, syntax.Problems) {
 		return made, problems
 	}
 	if known := s.current[d.Name]; known != nil {
-		made.made.largest = known.made.largest // rows may have been added
+		made.Set, made.made.largest = known.Set, known.made.largest // rows may have been added
 	}
 	var base *state.Base
 	base, wrong = made.read()
@@ -166,8 +165,8 @@ func (s *Sets) Commit() {
 		switch {
 		case known == nil:
 			s.store.Attach(made.Set)
-		case made.Set != known.Set:
-			s.store.Replace(made.Set, known.Set, made.declared.OnChange != item.ChangeReset)
+		case made.base != known.base:
+			made.Declare(made.options, made.base, made.declared.OnChange != item.ChangeReset)
 		}
 	}
 	for name := range s.current {
@@ -250,11 +249,8 @@ func (s *Sets) refresh() {
 		if known.sum == before {
 			continue // the content is the same as when it was last read
 		}
-		if known.declared.OnChange == item.ChangeReset {
-			known.Reset(nil)
-		}
 		known.base = base
-		known.SetBase(base)
+		known.Declare(known.options, base, known.declared.OnChange != item.ChangeReset)
 		s.log.Info("data read again", "data", known.Name, "rows", base.Len())
 	}
 }

@@ -19,7 +19,7 @@ type work struct {
 	owner *Access // the last Access that has looked for rows; nil if none
 	stale bool    // not all endpoints were tried with rows of the same time
 	room  []byte  // memory for values
-	equal []state.Equal
+	equal []state.Condition
 	keys  []madeKey
 	taken []taken
 }

@@ -36,6 +36,13 @@ func (a *ages) add(p *Part, seq uint64, stamp uint32, now time.Time) {
 	a.queue = append(a.queue, age{p, seq, stamp, uint32(max(0, (now.Sub(a.start)+tick-1)/tick))})
 }
 
+// clear drops all entries.
+func (a *ages) clear() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.queue, a.head = nil, 0
+}
+
 // next removes the oldest entries, all of one part, whose changes were made before a time. It
 // appends them to the slice to, up to a length of most.
 func (a *ages) next(to []age, before time.Time, most int) []age {
@@ -108,7 +115,10 @@ func (a *ages) restart(p *Part) {
 }
 
 // aging reports whether the order in which changes are made matters.
-func (s *Set) aging() bool { return s.Oldest || s.TTL > 0 }
+func (s *Set) aging() bool {
+	o := s.options.Load()
+	return o.Oldest || o.TTL > 0
+}
 
 // atOnce is the maximum number of changes that are undone in one version.
 const atOnce = 64
@@ -148,7 +158,7 @@ func (s *Set) giveUp(before time.Time, most int) (undone int, more bool) {
 // makeRoom undoes the oldest changes until the limits are met, if Oldest is set. In a large set it
 // undoes some more, so that not every change needs to make room.
 func (s *Set) makeRoom() {
-	for s.Oldest && s.full() {
+	for s.options.Load().Oldest && s.full() {
 		undone, more := s.giveUp(time.Now().Add(time.Hour), int(min(max(1, s.rows.Load()/atOnce), atOnce)))
 		if !more {
 			return
@@ -159,8 +169,9 @@ func (s *Set) makeRoom() {
 
 // full reports whether the set has more changes than the limits allow.
 func (s *Set) full() bool {
-	return s.Limit.Rows > 0 && s.rows.Load() > s.Limit.Rows ||
-		s.Limit.Memory > 0 && s.bytes.Load() > s.Limit.Memory ||
+	limit := s.options.Load().Limit
+	return limit.Rows > 0 && s.rows.Load() > limit.Rows ||
+		limit.Memory > 0 && s.bytes.Load() > limit.Memory ||
 		s.store.limit > 0 && s.store.bytes.Load() > s.store.limit
 }
 
@@ -168,8 +179,9 @@ func (s *Set) full() bool {
 // second.
 func (s *Store) Expire(now time.Time) {
 	for _, set := range s.Sets() {
-		for more := set.TTL > 0; more; {
-			_, more = set.giveUp(now.Add(-set.TTL), atOnce)
+		ttl := set.options.Load().TTL
+		for more := ttl > 0; more; {
+			_, more = set.giveUp(now.Add(-ttl), atOnce)
 		}
 	}
 }
@@ -177,7 +189,8 @@ func (s *Store) Expire(now time.Time) {
 // exceeds reports whether additional changes would exceed the limits. Changes that take no room
 // never do.
 func (s *Set) exceeds(rows, bytes int64) bool {
-	return rows > 0 && s.Limit.Rows > 0 && s.rows.Load()+rows > s.Limit.Rows ||
-		bytes > 0 && s.Limit.Memory > 0 && s.bytes.Load()+bytes > s.Limit.Memory ||
+	limit := s.options.Load().Limit
+	return rows > 0 && limit.Rows > 0 && s.rows.Load()+rows > limit.Rows ||
+		bytes > 0 && limit.Memory > 0 && s.bytes.Load()+bytes > limit.Memory ||
 		bytes > 0 && s.store.limit > 0 && s.store.bytes.Load()+bytes > s.store.limit
 }

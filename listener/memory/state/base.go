@@ -93,7 +93,7 @@ func (b *Builder) clip() {
 
 // Base returns the base that was built, with an index for each of the members. The builder must not
 // be used afterwards.
-func (b *Builder) Base(members []Member) *Base {
+func (b *Builder) Base(members []*Member) *Base {
 	b.clip()
 	base := b.base
 	base.places = slices.Clip(base.places)
@@ -101,6 +101,12 @@ func (b *Builder) Base(members []Member) *Base {
 		base.orders = append(base.orders, newBaseOrder(&base, m))
 	}
 	return &base
+}
+
+// Has reports whether there is a row with a key.
+func (b *Base) Has(key []byte) bool {
+	_, ok := b.find(hashOf(key), key)
+	return ok
 }
 
 // Len returns the number of rows.

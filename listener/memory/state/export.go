@@ -37,14 +37,12 @@ func (v *version) changed(c Change, f func(Change) bool) bool {
 
 // All returns the rows of a part in the order of insertion; nil stands for the common part.
 func (s *Set) All(part []byte) Rows {
-	s = s.latest()
 	s.advance()
 	return Rows{v: s.current(part), order: insertion}
 }
 
 // Get returns the row with a key in a part; nil stands for the common part.
 func (s *Set) Get(part, key []byte) Row {
-	s = s.latest()
 	s.advance()
 	return s.current(part).get(key)
 }

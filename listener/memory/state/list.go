@@ -170,6 +170,13 @@ func (v *version) within(order int, from, to Bound) Rows {
 	return l
 }
 
+// orderedBy returns the same rows, with an order that the base lacks.
+func (v *version) orderedBy(m *Member) *version {
+	var b Builder
+	Rows{v: v, order: insertion}.Each(0, 1, func(r Row) bool { return b.Add(r.Key, r.JSON) == nil })
+	return newVersion(b.Base([]*Member{m}))
+}
+
 // edge returns an entry before or after all entries with a value.
 func edge(value []byte, after bool) entry {
 	if after {

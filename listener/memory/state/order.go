@@ -22,14 +22,24 @@ type Member struct {
 // baseOrder holds the rows of a base, ordered by a member's values and then by row number. It takes
 // 12 bytes per row.
 type baseOrder struct {
-	member Member
+	member *Member
 	common []byte   // the prefix that all values share
 	prefix []uint64 // by position: the eight bytes after the common prefix
 	row    []uint32 // by position: the number of the row
 }
 
+// order returns the index of the order of a member, or -1 if there is none.
+func (b *Base) order(m *Member) int {
+	for i := range b.orders {
+		if b.orders[i].member.Name == m.Name {
+			return i
+		}
+	}
+	return -1
+}
+
 // newBaseOrder sorts the rows of a base. All values are in memory until it returns.
-func newBaseOrder(b *Base, m Member) baseOrder {
+func newBaseOrder(b *Base, m *Member) baseOrder {
 	n := b.Len()
 	o := baseOrder{member: m, prefix: make([]uint64, n), row: make([]uint32, n)}
 	ends := make([]int, n)

@@ -13,7 +13,7 @@ func TestQueues_DoNotGrowWithBases(t *testing.T) {
 	const n = 1000
 	empty := func() *Base { return new(Builder).Base(nil) }
 	store := New(0)
-	set := NewSet(Options{Name: "s", TTL: time.Hour}, empty())
+	set := NewSet("s", Options{TTL: time.Hour}, empty())
 	set.SetMover(func(*Tx, []byte, Row) func() { return nil })
 	store.Attach(set)
 	var tx Tx
@@ -31,7 +31,7 @@ func TestQueues_DoNotGrowWithBases(t *testing.T) {
 		}
 	}
 	for range 10 {
-		set.SetBase(empty())
+		set.Declare(Options{TTL: time.Hour}, empty(), true)
 	}
 	check("new bases")
 	for taken, i := store.Snapshot(), 0; i < 10; i++ {
@@ -60,7 +60,7 @@ func TestAges_OfRowsTaken(t *testing.T) {
 		}
 	}
 	store := New(0)
-	set := NewSet(Options{Name: "s", TTL: time.Hour}, b.Base(nil))
+	set := NewSet("s", Options{TTL: time.Hour}, b.Base(nil))
 	store.Attach(set)
 	var tx Tx
 	take := func(part []byte) {

@@ -2,7 +2,6 @@ package state
 
 import (
 	"hash/maphash"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,11 +9,9 @@ import (
 
 // Options contains the declaration of a set.
 type Options struct {
-	Name    string
-	Members []Member
-	Limit   Limit
-	Oldest  bool          // a full set drops the oldest changes; otherwise it refuses new changes
-	TTL     time.Duration // how long a change lasts; 0: without limit
+	Limit  Limit
+	Oldest bool          // a full set drops the oldest changes; otherwise it refuses new changes
+	TTL    time.Duration // how long a change lasts; 0: without limit
 }
 
 // Limit bounds the changes to a set, over all its parts. 0 means no bound.
@@ -26,9 +23,10 @@ type Limit struct {
 // Set holds rows by their keys: a base, and parts with changes. All methods are safe for concurrent
 // use.
 type Set struct {
-	Options
-	store *Store
-	none  atomic.Pointer[version] // a version without changes, for parts that were never changed
+	Name    string
+	store   *Store
+	options atomic.Pointer[Options]
+	none    atomic.Pointer[version] // a version without changes, for parts that were never changed
 
 	common *Part // the part with the rows that are not isolated
 	shards [64]shard
@@ -40,10 +38,7 @@ type Set struct {
 	ages             ages
 	moves            moves
 
-	closed    atomic.Bool         // it is being replaced: no transaction changes it any more
-	replaced  chan struct{}       // closed when successor is set
-	successor atomic.Pointer[Set] // the set that has taken its place; nil if there is none
-	dropped   atomic.Bool         // it is no longer in the store
+	dropped atomic.Bool // it is no longer in the store
 }
 
 // shard holds some of the isolated parts.
@@ -77,8 +72,9 @@ type Figures struct {
 }
 
 // NewSet returns a set with a base. The set belongs to no store: see Store.Attach.
-func NewSet(o Options, b *Base) *Set {
-	set := &Set{Options: o, store: New(0), replaced: make(chan struct{})}
+func NewSet(name string, o Options, b *Base) *Set {
+	set := &Set{Name: name, store: New(0)}
+	set.options.Store(&o)
 	set.moves.due.Store(noMove)
 	set.none.Store(newVersion(b))
 	set.common = set.newPart("")
@@ -102,12 +98,6 @@ func (s *Set) Figures() Figures {
 		Changes: s.rows.Load(), Parts: s.parts.Load(), Bytes: s.bytes.Load(),
 		Conflicts: s.conflicts.Load(), GivenUp: s.given.Load(),
 	}
-}
-
-// Order returns the index of a member in the options; ok is false if the options do not contain it.
-func (s *Set) Order(member string) (order int, ok bool) {
-	order = slices.IndexFunc(s.Members, func(m Member) bool { return m.Name == member })
-	return max(0, order), order >= 0
 }
 
 func (s *Set) shard(name []byte) *shard {
@@ -190,22 +180,6 @@ func (p *Part) size(v *version) int64 {
 // isEmpty reports whether the version is as the base.
 func (v *version) isEmpty() bool { return v.changes == 0 && v.free == nil }
 
-// latest returns the set that requests use in place of this one: itself, unless it was replaced.
-func (s *Set) latest() *Set {
-	for next := s.successor.Load(); next != nil; next = s.successor.Load() {
-		s = next
-	}
-	return s
-}
-
-// takeOver copies a part of a closed set.
-func (s *Set) takeOver(p *Part, name []byte) {
-	p.mu.Lock() // a transaction that has locked it earlier may still change it
-	v := p.now.Load()
-	p.mu.Unlock()
-	s.restore(name, v)
-}
-
 // tidy removes an isolated part from its set if the part has no changes. The part must be locked.
 func (p *Part) tidy() {
 	s := p.set
@@ -275,17 +249,21 @@ func (p *Part) become(v *version) {
 	p.set.moves.restart(p)
 }
 
-// SetBase replaces the base. The changes stay on top of it.
-func (s *Set) SetBase(b *Base) {
+// Declare replaces the options and the base. If keep is true, the changes stay on top of the base.
+// Transactions that have already read the set conflict.
+func (s *Set) Declare(o Options, b *Base, keep bool) {
+	s.options.Store(&o)
 	s.none.Store(newVersion(b))
+	s.ages.clear()
 	rebase := func(p *Part) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if !p.gone {
-			p.publish(p.now.Load().on(b))
-			p.tidy()
-			s.ages.restart(p) // rows now have other numbers
-			s.moves.restart(p)
+		switch {
+		case p.gone:
+		case keep:
+			p.become(p.now.Load())
+		default:
+			p.become(s.none.Load())
 		}
 	}
 	rebase(s.common)

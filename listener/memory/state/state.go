@@ -57,25 +57,9 @@ func New(memory int64) *Store {
 }
 
 // Attach adds a set that belongs to no store. It replaces a set with the same name, whose changes
-// are lost.
+// are lost; Set.Declare keeps them.
 func (s *Store) Attach(set *Set) {
 	set.store = s
-	s.change(set.Name, set)
-}
-
-// Replace puts a set that belongs to no store in place of the set with the same name. If keep is
-// true, the new set takes over the changes. From then on, transactions see the new set where they
-// name the old one; one that has already read the old set conflicts.
-func (s *Store) Replace(set, old *Set, keep bool) {
-	set.store = s
-	old.stop()
-	old.closed.Store(true)
-	if keep {
-		set.takeOver(old.common, nil)
-		old.isolated(func(p *Part) { set.takeOver(p, []byte(p.name)) })
-	}
-	old.successor.Store(set)
-	close(old.replaced)
 	s.change(set.Name, set)
 }
 

@@ -43,13 +43,13 @@ func parse(t testing.TB, b []byte) item {
 // members declares the indexes of the sets in these tests, by group and by n. All values of group
 // share a prefix of more than eight bytes, because an index stores only the eight bytes of each
 // value that follow the common prefix.
-var members = []state.Member{
-	{Name: "group", Value: func(row, to []byte) []byte {
+var members = []*state.Member{
+	{Name: "group", Root: "group", Value: func(row, to []byte) []byte {
 		var i item
 		_ = json.Unmarshal(row, &i)
 		return append(append(to, "common, and longer than eight "...), i.Group...)
 	}},
-	{Name: "n", Value: func(row, to []byte) []byte {
+	{Name: "n", Root: "n", Value: func(row, to []byte) []byte {
 		var i item
 		_ = json.Unmarshal(row, &i)
 		return number(to, i.N)
@@ -70,8 +70,8 @@ func baseOf(t testing.TB, items ...item) *state.Base {
 	return b.Base(members)
 }
 
-func add(store *state.Store, o state.Options, b *state.Base) *state.Set {
-	set := state.NewSet(o, b)
+func add(store *state.Store, name string, o state.Options, b *state.Base) *state.Set {
+	set := state.NewSet(name, o, b)
 	store.Attach(set)
 	return set
 }
@@ -117,7 +117,7 @@ func TestBase_FindsEachRow(t *testing.T) {
 		}
 	}
 	store := state.New(0)
-	set := add(store, state.Options{Name: "s"}, b.Base(nil))
+	set := add(store, "s", state.Options{}, b.Base(nil))
 	var tx state.Tx
 	tx.Begin(store)
 	for i := range 4000 {
@@ -151,7 +151,7 @@ func newModel(rows []item) *model { return &model{slices.Clone(rows), map[string
 func (m *model) clone() *model { return &model{slices.Clone(m.rows), maps.Clone(m.taken)} }
 
 // take takes the first free rows that have all values, if there are any.
-func (m *model) take(t *testing.T, tx *state.Tx, set *state.Set, part []byte, all []state.Equal, n int) {
+func (m *model) take(t *testing.T, tx *state.Tx, set *state.Set, part []byte, all []state.Condition, n int) {
 	t.Helper()
 	var others []uint64
 	var want []string
@@ -175,9 +175,9 @@ func (m *model) take(t *testing.T, tx *state.Tx, set *state.Set, part []byte, al
 	}
 }
 
-func has(i item, all []state.Equal) bool {
+func has(i item, all []state.Condition) bool {
 	for _, e := range all {
-		if string(members[e.Order].Value(i.text(), nil)) != string(e.Value) {
+		if !e.Meets(i.text()) {
 			return false
 		}
 	}
@@ -208,14 +208,14 @@ func (m *model) compare(t *testing.T, store *state.Store, set *state.Set, part [
 	t.Helper()
 	var tx state.Tx
 	tx.Begin(store)
-	compareRows(t, "in the order of insertion", tx.Rows(set, part), m.rows)
+	compareRows(t, "in the order of insertion", set.All(part), m.rows)
 	for order, value := range []func(item) string{
 		func(i item) string { return string(group(i.Group)) },
 		func(i item) string { return string(number(nil, i.N)) },
 	} {
 		sorted := slices.Clone(m.rows)
 		slices.SortStableFunc(sorted, func(a, b item) int { return cmp.Compare(value(a), value(b)) })
-		compareRows(t, fmt.Sprint("order ", order), tx.Within(set, part, order, state.Bound{}, state.Bound{}), sorted)
+		compareRows(t, fmt.Sprint("order ", order), tx.Within(set, part, members[order], state.Bound{}, state.Bound{}), sorted)
 		for _, from := range []string{"aaaaaaaaaa0", "aaaaaaaaaa2", "zzz"} {
 			low := group(from)
 			if order == 1 {
@@ -231,15 +231,15 @@ func (m *model) compare(t *testing.T, store *state.Store, set *state.Set, part [
 			}
 			at := state.Bound{Value: low}
 			beyond := state.Bound{Value: low, Not: true}
-			compareRows(t, "equal", tx.Within(set, part, order, at, at), in(func(c int) bool { return c == 0 }))
-			compareRows(t, "at least", tx.Within(set, part, order, at, state.Bound{}), in(func(c int) bool { return c >= 0 }))
-			compareRows(t, "above", tx.Within(set, part, order, beyond, state.Bound{}), in(func(c int) bool { return c > 0 }))
-			compareRows(t, "at most", tx.Within(set, part, order, state.Bound{}, at), in(func(c int) bool { return c <= 0 }))
-			compareRows(t, "below", tx.Within(set, part, order, state.Bound{}, beyond), in(func(c int) bool { return c < 0 }))
+			compareRows(t, "equal", tx.Within(set, part, members[order], at, at), in(func(c int) bool { return c == 0 }))
+			compareRows(t, "at least", tx.Within(set, part, members[order], at, state.Bound{}), in(func(c int) bool { return c >= 0 }))
+			compareRows(t, "above", tx.Within(set, part, members[order], beyond, state.Bound{}), in(func(c int) bool { return c > 0 }))
+			compareRows(t, "at most", tx.Within(set, part, members[order], state.Bound{}, at), in(func(c int) bool { return c <= 0 }))
+			compareRows(t, "below", tx.Within(set, part, members[order], state.Bound{}, beyond), in(func(c int) bool { return c < 0 }))
 		}
 	}
-	some := state.Equal{Order: 0, Value: group("aaaaaaaaaa1")}
-	for _, all := range [][]state.Equal{nil, {some}, {some, {Order: 1, Value: number(nil, 3)}}} {
+	some := state.Equals(members[0], group("aaaaaaaaaa1"))
+	for _, all := range [][]state.Condition{nil, {some}, {some, state.Equals(members[1], number(nil, 3))}} {
 		m.clone().take(t, &tx, set, part, all, 5) // nothing is committed
 	}
 	for _, i := range m.rows {
@@ -284,7 +284,7 @@ func TestSet_IsWhatAListWouldBe(t *testing.T) {
 		random := rand.New(rand.NewPCG(7, uint64(n)))
 		base := someItems(random, n)
 		store := state.New(0)
-		set := add(store, state.Options{Name: "s", Members: members}, baseOf(t, base...))
+		set := add(store, "s", state.Options{}, baseOf(t, base...))
 		names := [][]byte{nil, []byte("vu1")}
 		models := []*model{newModel(base), newModel(base)}
 		snapshot, was := store.Snapshot(), []*model{newModel(base), newModel(base)}
@@ -305,7 +305,7 @@ func TestSet_IsWhatAListWouldBe(t *testing.T) {
 				store.Restore(snapshot)
 				models[0], models[1] = was[0].clone(), was[1].clone()
 			default:
-				if all := []state.Equal{{Order: 0, Value: group(someItem(random, "").Group)}}; step%3 == 0 {
+				if all := []state.Condition{state.Equals(members[0], group(someItem(random, "").Group))}; step%3 == 0 {
 					m.take(t, &tx, set, part, all[:random.IntN(2)], random.IntN(3))
 				}
 				for range 1 + random.IntN(3)*random.IntN(20) {
@@ -327,7 +327,7 @@ func TestSet_IsWhatAListWouldBe(t *testing.T) {
 								i.N = was.N
 							}
 							tx.Put(set, part, []byte(id), i.text(), nil)
-							tx.Keep(set, kept)
+							tx.Keep(func(root string) bool { return kept&1 == 0 && root == "group" || kept&2 == 0 && root == "n" })
 						} else {
 							tx.Put(set, part, []byte(id), i.text(), nil)
 						}
@@ -361,7 +361,7 @@ func TestSet_KeepsManyInsertedRowsInOrder(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(5, 5))
 	store := state.New(0)
-	set := add(store, state.Options{Name: "s"}, baseOf(t, base...))
+	set := add(store, "s", state.Options{}, baseOf(t, base...))
 	order := make([]string, n)
 	for i := range order {
 		order[i] = base[i].ID
@@ -413,7 +413,7 @@ func TestSet_KeepsManyInsertedRowsInOrder(t *testing.T) {
 // deleted in the new base, and inserted rows follow.
 func TestSet_ChangesStayOnANewBase(t *testing.T) {
 	store := state.New(0)
-	set := add(store, state.Options{Name: "s", Members: members}, baseOf(t, item{"a", "g", 1}, item{"b", "g", 2}, item{"c", "g", 3}))
+	set := add(store, "s", state.Options{}, baseOf(t, item{"a", "g", 1}, item{"b", "g", 2}, item{"c", "g", 3}))
 	var tx state.Tx
 	tx.Begin(store)
 	tx.Put(set, nil, []byte("a"), item{"a", "changed", 1}.text(), nil)
@@ -425,7 +425,7 @@ func TestSet_ChangesStayOnANewBase(t *testing.T) {
 	tx.Begin(store)
 	old := tx.Get(set, nil, []byte("c"))
 	tx.Put(set, nil, []byte("c"), old.JSON, nil)
-	set.SetBase(baseOf(t, item{"d", "g", 5}, item{"b", "g", 6}, item{"a", "g", 7}, item{"new", "h", 8}))
+	set.Declare(state.Options{}, baseOf(t, item{"d", "g", 5}, item{"b", "g", 6}, item{"a", "g", 7}, item{"new", "h", 8}), true)
 	if err := tx.Commit(); !errors.Is(err, state.ErrConflict) {
 		t.Errorf("a transaction over a new base: %v, want a conflict", err)
 	}
@@ -436,7 +436,7 @@ func TestSet_ChangesStayOnANewBase(t *testing.T) {
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	set.SetBase(baseOf(t, item{"new", "h", 8}, item{"d", "g", 5}, item{"e", "g", 5}))
+	set.Declare(state.Options{}, baseOf(t, item{"new", "h", 8}, item{"d", "g", 5}, item{"e", "g", 5}), true)
 	m.rows = []item{{"new", "g", 4}, {"d", "g", 5}, {"e", "g", 5}, {"a", "changed", 1}}
 	m.compare(t, store, set, nil)
 	set.Reset(nil)
@@ -455,7 +455,7 @@ func TestTx_NothingIsLostOrTorn(t *testing.T) {
 		for a := range accounts {
 			items = append(items, item{fmt.Sprintf("k%d", a), "g", 1000})
 		}
-		sets[i] = add(store, state.Options{Name: fmt.Sprint("s", i), Members: members}, baseOf(t, items...))
+		sets[i] = add(store, fmt.Sprint("s", i), state.Options{}, baseOf(t, items...))
 	}
 	var done atomic.Bool
 	var readers, writers sync.WaitGroup
@@ -501,7 +501,7 @@ func TestTx_NothingIsLostOrTorn(t *testing.T) {
 	tx.Begin(store)
 	var sums [2]int
 	for i, set := range sets {
-		tx.Rows(set, nil).Each(0, 1, func(r state.Row) bool { sums[i] += parse(t, r.JSON).N; return true })
+		set.All(nil).Each(0, 1, func(r state.Row) bool { sums[i] += parse(t, r.JSON).N; return true })
 	}
 	if want := [2]int{accounts*1000 - clients*moves, accounts*1000 + clients*moves}; sums != want {
 		t.Errorf("sums %v, want %v", sums, want)
@@ -512,7 +512,7 @@ func TestTx_NothingIsLostOrTorn(t *testing.T) {
 // mark it as paid.
 func TestTx_OneOfAThousandWins(t *testing.T) {
 	store := state.New(0)
-	set := add(store, state.Options{Name: "orders"}, baseOf(t, item{"o", "new", 0}))
+	set := add(store, "orders", state.Options{}, baseOf(t, item{"o", "new", 0}))
 	var won, lost atomic.Int32
 	var all sync.WaitGroup
 	for client := range 1000 {
@@ -542,12 +542,12 @@ func TestTx_OneOfAThousandWins(t *testing.T) {
 // conflicts with a transaction that adds it.
 func TestTx_WhatWasNotThere(t *testing.T) {
 	store := state.New(0)
-	set := add(store, state.Options{Name: "s", Members: members}, baseOf(t))
+	set := add(store, "s", state.Options{}, baseOf(t))
 	for name, saw := range map[string]func(*state.Tx){
 		"a key":   func(tx *state.Tx) { tx.Get(set, nil, []byte("k")) },
-		"a value": func(tx *state.Tx) { tx.First(set, nil, []state.Equal{{Order: 0, Value: group("g")}}, false) },
+		"a value": func(tx *state.Tx) { tx.First(set, nil, []state.Condition{state.Equals(members[0], group("g"))}, false) },
 		"two values": func(tx *state.Tx) {
-			tx.First(set, nil, []state.Equal{{Order: 0, Value: group("g")}, {Order: 1, Value: number(nil, 1)}}, false)
+			tx.First(set, nil, []state.Condition{state.Equals(members[0], group("g")), state.Equals(members[1], number(nil, 1))}, false)
 		},
 		"any row":     func(tx *state.Tx) { tx.First(set, nil, nil, false) },
 		"another key": func(tx *state.Tx) { tx.Get(set, nil, []byte("x")) },
@@ -572,11 +572,11 @@ func TestTx_WhatWasNotThere(t *testing.T) {
 // a transaction that puts another row in that place.
 func TestTx_WhatWasFirst(t *testing.T) {
 	store := state.New(0)
-	set := add(store, state.Options{Name: "s", Members: members}, baseOf(t, item{"a", "h", 1}, item{"b", "g", 1}, item{"c", "g", 1}))
-	of := []state.Equal{{Order: 0, Value: group("g")}}
-	both := append(of, state.Equal{Order: 1, Value: number(nil, 1)})
+	set := add(store, "s", state.Options{}, baseOf(t, item{"a", "h", 1}, item{"b", "g", 1}, item{"c", "g", 1}))
+	of := []state.Condition{state.Equals(members[0], group("g"))}
+	both := append(of, state.Equals(members[1], number(nil, 1)))
 	for _, c := range []struct {
-		all      []state.Equal
+		all      []state.Condition
 		last     bool
 		other    item
 		conflict bool
@@ -603,12 +603,12 @@ func TestTx_WhatWasFirst(t *testing.T) {
 	}
 }
 
-// TestTx_RowsOfSeveralValues: Having and First find the rows that a search of a list would find.
+// TestTx_RowsOfSeveralValues: Find and First find the rows that a search of a list would find.
 func TestTx_RowsOfSeveralValues(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	items := someItems(random, 300)
 	store := state.New(0)
-	set := add(store, state.Options{Name: "s", Members: members}, baseOf(t, items[:200]...))
+	set := add(store, "s", state.Options{}, baseOf(t, items[:200]...))
 	var tx state.Tx
 	tx.Begin(store)
 	for _, i := range items[200:] {
@@ -626,14 +626,14 @@ func TestTx_RowsOfSeveralValues(t *testing.T) {
 			}
 		}
 		some += len(want)
-		all := []state.Equal{{Order: 0, Value: group("aaaaaaaaaa1")}, {Order: 1, Value: number(nil, n)}}
+		all := []state.Condition{state.Equals(members[0], group("aaaaaaaaaa1")), state.Equals(members[1], number(nil, n))}
 		tx.Begin(store)
-		rows, ok := tx.Having(set, nil, all)
+		rows, _, ok := tx.Find(set, nil, all, nil)
 		var got []string
 		for k := range rows.Len() {
 			got = append(got, string(rows.At(k).Key))
-			if r := rows.At(k); rows.Rank(r.Seq) != k || rows.Rank(r.Seq+1) != k+1 {
-				t.Errorf("n %d: the rank of row %d is %d, after it %d", n, k, rows.Rank(r.Seq), rows.Rank(r.Seq+1))
+			if r := rows.At(k); rows.Rank(r, false) != k || rows.Rank(r, true) != k+1 {
+				t.Errorf("n %d: the rank of row %d is %d, after it %d", n, k, rows.Rank(r, false), rows.Rank(r, true))
 			}
 		}
 		if !ok || !slices.Equal(got, want) {
@@ -652,7 +652,7 @@ func TestTx_RowsOfSeveralValues(t *testing.T) {
 
 func TestTx_SeesWhatItWrote(t *testing.T) {
 	store := state.New(0)
-	set := add(store, state.Options{Name: "s"}, baseOf(t, item{"a", "g", 1}))
+	set := add(store, "s", state.Options{}, baseOf(t, item{"a", "g", 1}))
 	var tx state.Tx
 	tx.Begin(store)
 	tx.Put(set, nil, []byte("a"), item{"a", "g", 2}.text(), nil)
@@ -676,7 +676,7 @@ func TestTx_SeesManyWrites(t *testing.T) {
 	store := state.New(0)
 	var sets [2]*state.Set
 	for i := range sets {
-		sets[i] = add(store, state.Options{Name: fmt.Sprint("s", i)}, baseOf(t))
+		sets[i] = add(store, fmt.Sprint("s", i), state.Options{}, baseOf(t))
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	var tx state.Tx
@@ -713,7 +713,7 @@ func TestTx_SeesManyWrites(t *testing.T) {
 // TestTx_KeepsNothing: after End, the rows that a transaction saw can be freed.
 func TestTx_KeepsNothing(t *testing.T) {
 	store := state.New(0)
-	set := add(store, state.Options{Name: "s"}, baseOf(t))
+	set := add(store, "s", state.Options{}, baseOf(t))
 	var tx state.Tx
 	tx.Begin(store)
 	tx.Put(set, nil, []byte("k"), bytes.Repeat([]byte(" "), 1<<20), nil)
@@ -739,8 +739,8 @@ func TestTx_KeepsNothing(t *testing.T) {
 // TestTx_AllOrNothing: if one of several sets has no room, no set is changed.
 func TestTx_AllOrNothing(t *testing.T) {
 	store := state.New(0)
-	full := add(store, state.Options{Name: "full", Limit: state.Limit{Rows: 1}}, baseOf(t))
-	free := add(store, state.Options{Name: "free"}, baseOf(t))
+	full := add(store, "full", state.Options{Limit: state.Limit{Rows: 1}}, baseOf(t))
+	free := add(store, "free", state.Options{}, baseOf(t))
 	var tx state.Tx
 	for i, want := range []string{"", `the set "full" is full`} {
 		tx.Begin(store)
@@ -765,7 +765,7 @@ func TestTx_AllOrNothing(t *testing.T) {
 // TestSet_GivesUpTheOldest: the rows that were changed last stay, across all parts.
 func TestSet_GivesUpTheOldest(t *testing.T) {
 	store := state.New(0)
-	set := add(store, state.Options{Name: "s", Members: members, Oldest: true, Limit: state.Limit{Rows: 100}}, baseOf(t, item{"base", "g", 1}))
+	set := add(store, "s", state.Options{Oldest: true, Limit: state.Limit{Rows: 100}}, baseOf(t, item{"base", "g", 1}))
 	var tx state.Tx
 	put := func(part, key string) {
 		tx.Begin(store)
@@ -800,7 +800,7 @@ func TestSet_GivesUpTheOldest(t *testing.T) {
 
 func TestSet_ChangesExpire(t *testing.T) {
 	store := state.New(0)
-	set := add(store, state.Options{Name: "s", TTL: time.Hour}, baseOf(t, item{"a", "g", 1}))
+	set := add(store, "s", state.Options{TTL: time.Hour}, baseOf(t, item{"a", "g", 1}))
 	var tx state.Tx
 	tx.Begin(store)
 	tx.Put(set, []byte("vu"), []byte("a"), item{"a", "g", 2}.text(), nil)
@@ -819,14 +819,14 @@ func TestSet_ChangesExpire(t *testing.T) {
 		t.Errorf("after an hour: %+v", f)
 	}
 	tx.Begin(store)
-	compareRows(t, "rows", tx.Rows(set, nil), []item{{"a", "g", 1}})
+	compareRows(t, "rows", set.All(nil), []item{{"a", "g", 1}})
 }
 
 // TestSet_NoChangeExpiresEarly: a change lasts for its whole TTL, no matter when other changes are
 // made.
 func TestSet_NoChangeExpiresEarly(t *testing.T) {
 	store := state.New(0)
-	set := add(store, state.Options{Name: "s", TTL: time.Second}, baseOf(t))
+	set := add(store, "s", state.Options{TTL: time.Second}, baseOf(t))
 	var tx state.Tx
 	put := func(key string) {
 		tx.Begin(store)
@@ -858,12 +858,12 @@ func TestSet_ADeletedRowAndItsSuccessorExpire(t *testing.T) {
 	const ttl = time.Second
 	for _, together := range []bool{false, true} {
 		store := state.New(0)
-		set := add(store, state.Options{Name: "s", Members: members, TTL: ttl}, baseOf(t, item{"a", "old", 1}))
+		set := add(store, "s", state.Options{TTL: ttl}, baseOf(t, item{"a", "old", 1}))
 		rows := func() string {
 			var tx state.Tx
 			tx.Begin(store)
 			text := ""
-			tx.Rows(set, nil).Each(0, 1, func(r state.Row) bool {
+			set.All(nil).Each(0, 1, func(r state.Row) bool {
 				text += parse(t, r.JSON).Group + " "
 				return true
 			})
@@ -929,7 +929,7 @@ func TestSet_ADeletedRowAndItsSuccessorExpire(t *testing.T) {
 // remove it: its previous content is never lost.
 func TestSet_RestoresPartsThatComeAndGo(t *testing.T) {
 	store := state.New(0)
-	set := add(store, state.Options{Name: "s"}, baseOf(t))
+	set := add(store, "s", state.Options{}, baseOf(t))
 	part := []byte("vu")
 	var tx state.Tx
 	tx.Begin(store)
@@ -963,8 +963,8 @@ func TestSet_RestoresPartsThatComeAndGo(t *testing.T) {
 	all.Wait()
 }
 
-// TestStore_AReplacedSetMovesNothing: only the set that replaces another set makes moves.
-func TestStore_AReplacedSetMovesNothing(t *testing.T) {
+// TestSet_ANewDeclarationMovesOnce: a pending move is made once, by the new steps.
+func TestSet_ANewDeclarationMovesOnce(t *testing.T) {
 	store := state.New(0)
 	var moved []string
 	mover := func(name string) state.Mover {
@@ -974,7 +974,7 @@ func TestStore_AReplacedSetMovesNothing(t *testing.T) {
 			return nil
 		}
 	}
-	old := add(store, state.Options{Name: "s"}, baseOf(t))
+	old := add(store, "s", state.Options{}, baseOf(t))
 	old.SetMover(mover("old"))
 	var tx state.Tx
 	tx.Begin(store)
@@ -983,13 +983,11 @@ func TestStore_AReplacedSetMovesNothing(t *testing.T) {
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	set := state.NewSet(state.Options{Name: "s"}, baseOf(t))
-	set.SetMover(mover("new"))
-	store.Replace(set, old, true)
+	old.SetMover(mover("new"))
+	old.Declare(state.Options{}, baseOf(t), true)
 	for !time.Now().After(due) { // until it is due
 	}
 	old.All(nil)
-	set.All(nil)
 	if len(moved) != 1 || moved[0] != "new" {
 		t.Errorf("moved by %v, want one move by the new steps", moved)
 	}
@@ -1002,7 +1000,7 @@ func TestMemory_HoldsItsBounds(t *testing.T) {
 	const limit = 4 << 20
 	for _, oldest := range []bool{true, false} {
 		store := state.New(0)
-		set := add(store, state.Options{Name: "s", Limit: state.Limit{Memory: limit}, Oldest: oldest}, baseOf(t))
+		set := add(store, "s", state.Options{Limit: state.Limit{Memory: limit}, Oldest: oldest}, baseOf(t))
 		var tx state.Tx
 		before, next := heap(), 0
 		insert := func(rows int) uint64 {
@@ -1032,13 +1030,13 @@ func TestMemory_HoldsItsBounds(t *testing.T) {
 	}
 }
 
-// A request that began before a reload names the old set, and changes the new one: nothing that it
-// or another request writes is lost, whether it commits while changes are being copied or later,
-// and while other requests change several parts or the same row.
-func TestSet_RequestsOfAReplacedOneUseTheNewOne(t *testing.T) {
+// While a set is declared anew, with another base and other members, nothing that requests write is
+// lost, also if they change several parts or the same row, and members that it no longer has find
+// rows for requests that began before.
+func TestSet_RequestsGoOnWhileItIsDeclaredAnew(t *testing.T) {
 	const writers, rows = 4, 100
 	store := state.New(0)
-	old := add(store, state.Options{Name: "s", Members: members}, baseOf(t, item{"base", "g", 0}, item{"hot", "h", 0}))
+	old := add(store, "s", state.Options{}, baseOf(t, item{"base", "g", 0}, item{"hot", "h", 0}))
 	write := func(do func(tx *state.Tx)) {
 		var tx state.Tx
 		for {
@@ -1059,16 +1057,16 @@ func TestSet_RequestsOfAReplacedOneUseTheNewOne(t *testing.T) {
 		}
 		return [][]byte{fmt.Appendf(nil, "part%d", i%7), fmt.Appendf(nil, "part%d", (i+1)%7)}
 	}
-	insert := func(into func() *state.Set, name string, w int, begun chan<- struct{}) {
+	insert := func(into *state.Set, name string, w int, begun chan<- struct{}) {
 		for i := range rows {
 			key := fmt.Sprintf("%s-%d-%d", name, w, i)
 			write(func(tx *state.Tx) {
 				for _, part := range parts(w, i) {
-					tx.Put(into(), part, []byte(key), item{key, "g", 1}.text(), nil)
+					tx.Put(into, part, []byte(key), item{key, "g", 1}.text(), nil)
 				}
-				hot := parse(t, tx.Get(into(), nil, []byte("hot")).JSON)
+				hot := parse(t, tx.Get(into, nil, []byte("hot")).JSON)
 				hot.N++
-				tx.Put(into(), nil, []byte("hot"), hot.text(), nil)
+				tx.Put(into, nil, []byte("hot"), hot.text(), nil)
 			})
 			if i == rows/2 {
 				begun <- struct{}{}
@@ -1078,13 +1076,12 @@ func TestSet_RequestsOfAReplacedOneUseTheNewOne(t *testing.T) {
 	var writing sync.WaitGroup
 	begun := make(chan struct{}, 2*writers)
 	for w := range writers {
-		writing.Go(func() { insert(func() *state.Set { return old }, "old", w, begun) })
+		writing.Go(func() { insert(old, "old", w, begun) })
 	}
 	for range writers {
 		<-begun
 	}
-	var last *state.Set
-	late := state.Tx{} // it has read what the new set gets
+	late := state.Tx{} // it has read what is declared anew
 	late.Begin(store)
 	late.Put(old, nil, []byte("late"), late.Get(old, nil, []byte("base")).JSON, nil)
 	for i := range 3 { // one after the other
@@ -1094,29 +1091,29 @@ func TestSet_RequestsOfAReplacedOneUseTheNewOne(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		last = state.NewSet(state.Options{Name: "s", TTL: time.Hour, Members: members[i/2:]}, b.Base(members[i/2:]))
-		store.Replace(last, store.Set("s"), true)
+		old.Declare(state.Options{TTL: time.Hour}, b.Base(members[i/2:]), true)
 		if i == 0 {
-			first := last
 			for w := range writers {
-				writing.Go(func() { insert(func() *state.Set { return first }, "new", w, begun) })
+				writing.Go(func() { insert(old, "new", w, begun) })
 			}
 		}
 	}
 	writing.Wait()
 	if err := late.Commit(); err != state.ErrConflict {
-		t.Errorf("a transaction of a replaced set: %v, want a conflict", err)
+		t.Errorf("a transaction that began before: %v, want a conflict", err)
 	}
-	if hot := parse(t, last.Get(nil, []byte("hot")).JSON); hot.N != 2*writers*rows {
+	if hot := parse(t, old.Get(nil, []byte("hot")).JSON); hot.N != 2*writers*rows {
 		t.Errorf("a row was changed %d times, want %d", hot.N, 2*writers*rows)
 	}
-	byGroup, byN := state.Equal{Order: 0, Value: group("h")}, state.Equal{Order: 1, Value: number(nil, 2*writers*rows)}
-	for _, all := range [][]state.Equal{{byGroup}, {byN}, {byGroup, byN}} {
+	byGroup, byN := state.Equals(members[0], group("h")), state.Equals(members[1], number(nil, 2*writers*rows))
+	for _, all := range [][]state.Condition{{byGroup}, {byN}, {byGroup, byN}} {
 		write(func(tx *state.Tx) {
 			first, ok := tx.First(old, nil, all, false)
-			several, _ := tx.Having(old, nil, all)
+			several, _, _ := tx.Find(old, nil, all, nil)
 			free, _ := tx.Once(old, nil, all, nil)
-			if !ok || string(first.Key) != "hot" || several.Len() != 1 || string(several.At(0).Key) != "hot" || string(free.Key) != "hot" {
+			group := state.Bound{Value: group("h")}
+			within := tx.Within(old, nil, members[0], group, group)
+			if !ok || within.Len() != 1 || string(within.At(0).Key) != "hot" || string(first.Key) != "hot" || several.Len() != 1 || string(several.At(0).Key) != "hot" || string(free.Key) != "hot" {
 				t.Errorf("found %q, %d rows, and %q", first.Key, several.Len(), free.Key)
 			}
 			tx.Saw(old, nil, several.At(0))
@@ -1130,14 +1127,14 @@ func TestSet_RequestsOfAReplacedOneUseTheNewOne(t *testing.T) {
 			for i := range rows {
 				for _, part := range parts(w, i) {
 					key := fmt.Sprintf("%s-%d-%d", name, w, i)
-					if found := last.Get(part, []byte(key)).Found(); found != (key != "old-0-0") {
+					if found := old.Get(part, []byte(key)).Found(); found != (key != "old-0-0") {
 						t.Errorf("row %s in part %q: found %t", key, part, found)
 					}
 				}
 			}
 		}
 	}
-	if last.Get(nil, []byte("base")).Found() {
+	if old.Get(nil, []byte("base")).Found() {
 		t.Error("a deleted row exists")
 	}
 }
@@ -1146,7 +1143,7 @@ func TestSet_RequestsOfAReplacedOneUseTheNewOne(t *testing.T) {
 // The entries of its earlier rows have the same hash, so no bucket can separate them.
 func TestSet_ForgetsTheRowsThatAKeyHad(t *testing.T) {
 	store := state.New(0)
-	set := add(store, state.Options{Name: "s", Members: members}, baseOf(t))
+	set := add(store, "s", state.Options{}, baseOf(t))
 	var tx state.Tx
 	put := func(id string, deleted bool) {
 		t.Helper()
@@ -1198,11 +1195,11 @@ func TestSet_NamesRowsOnce(t *testing.T) {
 	for rows := 10 * block; rows <= 120*block; rows += 10 * block {
 		for _, snapshots := range []bool{false, true} {
 			store := state.New(0)
-			o := state.Options{Name: "s", Members: members}
+			o := state.Options{}
 			if !snapshots {
 				o.Limit.Rows = int64(rows)
 			}
-			set := add(store, o, baseOf(t))
+			set := add(store, "s", o, baseOf(t))
 			var ids []string
 			for i := range rows {
 				if ids = append(ids, fmt.Sprintf("k%d", i)); len(ids) == block {

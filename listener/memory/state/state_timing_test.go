@@ -25,9 +25,9 @@ func text(i int) []byte {
 }
 
 // field returns a member whose value is the quoted text after the given name.
-func field(name string) state.Member {
+func field(name string) *state.Member {
 	mark := []byte(`"` + name + `":"`)
-	return state.Member{Name: name, Value: func(row, to []byte) []byte {
+	return &state.Member{Name: name, Value: func(row, to []byte) []byte {
 		_, rest, _ := bytes.Cut(row, mark)
 		value, _, _ := bytes.Cut(rest, []byte(`"`))
 		return append(to, value...)
@@ -42,7 +42,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-func big(b *testing.B, members ...state.Member) (*state.Store, *state.Set, []state.Member) {
+func big(b *testing.B, members ...*state.Member) (*state.Store, *state.Set, []*state.Member) {
 	b.Helper()
 	before, began := heap(), time.Now()
 	var builder state.Builder
@@ -55,7 +55,7 @@ func big(b *testing.B, members ...state.Member) (*state.Store, *state.Set, []sta
 		}
 	}
 	store := state.New(0)
-	set := add(store, state.Options{Name: "users", Members: members}, builder.Base(members))
+	set := add(store, "users", state.Options{}, builder.Base(members))
 	b.Logf("%d rows of %d bytes in %v; %d bytes a row in addition to the text, with %d members", million, size/million,
 		time.Since(began).Round(time.Millisecond), (int(heap()-before)-size)/million, len(members))
 	return store, set, members
@@ -85,7 +85,7 @@ func BenchmarkGet(b *testing.B) {
 
 func BenchmarkWrite(b *testing.B) {
 	for _, n := range []int{0, 2} {
-		store, set, _ := big(b, []state.Member{field("email"), field("created")}[:n]...)
+		store, set, _ := big(b, []*state.Member{field("email"), field("created")}[:n]...)
 		random := rand.New(rand.NewPCG(1, 2))
 		var tx state.Tx
 		b.Run(fmt.Sprint("insert/members=", n), func(b *testing.B) {
@@ -132,13 +132,13 @@ func BenchmarkPage(b *testing.B) {
 			b.Run(fmt.Sprintf("inserted/changes=%d/offset=%d", changes, offset), func(b *testing.B) {
 				for b.Loop() {
 					tx.Begin(store)
-					tx.Rows(set, nil).Each(offset, 1, twenty())
+					set.All(nil).Each(offset, 1, twenty())
 				}
 			})
 			b.Run(fmt.Sprintf("created/changes=%d/offset=%d", changes, offset), func(b *testing.B) {
 				for b.Loop() {
 					tx.Begin(store)
-					tx.Within(set, nil, 0, state.Bound{}, state.Bound{}).Each(offset, 1, twenty())
+					tx.Within(set, nil, field("created"), state.Bound{}, state.Bound{}).Each(offset, 1, twenty())
 				}
 			})
 		}
@@ -146,7 +146,7 @@ func BenchmarkPage(b *testing.B) {
 			at := state.Bound{Value: []byte("DE")}
 			for b.Loop() {
 				tx.Begin(store)
-				if !tx.Within(set, nil, 1, at, at).At(700).Found() {
+				if !tx.Within(set, nil, field("country"), at, at).At(700).Found() {
 					b.Fatal("not found")
 				}
 			}
@@ -228,7 +228,7 @@ func BenchmarkHotRow(b *testing.B) {
 	for name, spread := range map[string]int{"own": 64, "one": 1} {
 		b.Run(name, func(b *testing.B) {
 			store := state.New(0)
-			set := add(store, state.Options{Name: "n"}, baseOf(b))
+			set := add(store, "n", state.Options{}, baseOf(b))
 			var clients atomic.Int64
 			b.SetParallelism(16)
 			b.RunParallel(func(pb *testing.PB) {

@@ -60,18 +60,17 @@ type take struct {
 	row  Row
 }
 
-// Once returns the first row of a part that has all values and was not taken, except for the rows
+// Once returns the first row of a part that meets all conditions and was not taken, except for the rows
 // with the seqs in others. The transaction then depends on the result: at Commit, the row must
 // still be free, or there must still be none. Otherwise it is like First.
-func (t *Tx) Once(set *Set, part []byte, all []Equal, others []uint64) (r Row, ok bool) {
+func (t *Tx) Once(set *Set, part []byte, all []Condition, others []uint64) (r Row, ok bool) {
 	w := t.view(set, part)
-	all = set.onto(all)
 	r, ok = t.views[w].v.untaken(all, others)
 	t.reads = append(t.reads, read{view: w, row: r, kind: freeRow, equal: all, others: others})
 	return r, ok
 }
 
-func (v *version) untaken(all []Equal, others []uint64) (r Row, ok bool) {
+func (v *version) untaken(all []Condition, others []uint64) (r Row, ok bool) {
 	if v.free != nil {
 		v = v.free
 	}

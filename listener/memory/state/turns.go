@@ -24,12 +24,12 @@ const maxTurns = 100_000
 
 // Next returns the row after the one that was picked last, or the first one after the last. There
 // must be a row.
-func (t *Turns) Next(rows Having, value, part []byte) Row {
+func (t *Turns) Next(rows *List, value, part []byte) Row {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := 0
 	if after, ok := t.last[turn{string(part), string(value), part != nil}]; ok {
-		k = rows.Rank(after)
+		k = rows.Rank(Row{Seq: after}, false)
 	}
 	if k >= rows.Len() {
 		k = 0

@@ -53,8 +53,8 @@ type read struct {
 	key    []byte // key of a row that was read by its key; otherwise nil
 	hash   uint64 // hash of the key
 	row    Row
-	equal  []Equal  // the arguments of First and Once
-	others []uint64 // an argument of Once
+	equal  []Condition // the arguments of First and Once
+	others []uint64    // an argument of Once
 }
 
 // readKind is how a row was found.
@@ -99,7 +99,6 @@ func (t *Tx) End() {
 
 // view returns the index of the view of a part.
 func (t *Tx) view(set *Set, part []byte) int {
-	set = set.latest()
 	for i := range t.views {
 		if w := &t.views[i]; w.set == set && bytes.Equal(w.name, part) && (w.name == nil) == (part == nil) {
 			return i
@@ -162,20 +161,15 @@ func (t *Tx) write(w write) {
 	}
 }
 
-// Rows returns all rows of a part in the order of insertion, without what the transaction has
-// written.
-func (t *Tx) Rows(set *Set, part []byte) Rows {
-	return Rows{v: t.views[t.view(set, part)].v, order: insertion}
-}
-
 // Within returns the rows of a part whose values of a member are within a range, in the order of
-// the values and then of insertion, without what the transaction has written. Order is a result of
-// Set.Order.
-func (t *Tx) Within(set *Set, part []byte, order int, from, to Bound) Rows {
-	if set.successor.Load() != nil { // the new set may lack the order
-		return set.current(part).within(order, from, to)
+// the values and then of insertion, without what the transaction has written.
+func (t *Tx) Within(set *Set, part []byte, m *Member, from, to Bound) Rows {
+	v := t.views[t.view(set, part)].v
+	order := v.base.order(m)
+	if order < 0 { // a reload has removed it meanwhile
+		v, order = v.orderedBy(m), 0
 	}
-	return t.views[t.view(set, part)].v.within(order, from, to)
+	return v.within(order, from, to)
 }
 
 // Saw notes that the transaction depends on a row of a list.
@@ -191,12 +185,14 @@ func (t *Tx) Put(set *Set, part, key, json []byte, move *Move) []byte {
 	return r.json()
 }
 
-// Keep notes that the last Put has not changed the values of some orders of the set, which therefore
-// need no update: kept has a bit for each of the first 32 orders. The row that it replaced must be
-// the one that Get returned.
-func (t *Tx) Keep(set *Set, kept uint32) {
-	if w := &t.writes[len(t.writes)-1]; t.views[w.view].set == set {
-		w.kept = kept
+// Keep notes that the last Put has changed only some members of the row. Orders by others need no
+// update. The row that it replaced must be the one that Get returned.
+func (t *Tx) Keep(changed func(root string) bool) {
+	w := &t.writes[len(t.writes)-1]
+	for i, o := range t.views[w.view].v.base.orders {
+		if o.member.Root != "" && !changed(o.member.Root) {
+			w.kept |= 1 << i
+		}
 	}
 }
 
@@ -221,11 +217,6 @@ func (t *Tx) Commit() error {
 	for i := range t.views {
 		t.views[i].part.tidy()
 		t.views[i].part.mu.Unlock()
-	}
-	for i := range t.views {
-		if set := t.views[i].set; err == ErrConflict && set.closed.Load() {
-			<-set.replaced // only then can another attempt succeed
-		}
 	}
 	if err != nil {
 		return err
@@ -322,7 +313,7 @@ func (t *Tx) commit() error {
 			continue
 		}
 		written++
-		if !w.set.Oldest && !t.moving && !t.Unlimited && w.set.exceeds(int64(w.v.changes-before.changes), w.part.size(w.v)-w.part.size(before)) {
+		if !w.set.options.Load().Oldest && !t.moving && !t.Unlimited && w.set.exceeds(int64(w.v.changes-before.changes), w.part.size(w.v)-w.part.size(before)) {
 			return &FullError{w.set.Name}
 		}
 	}
@@ -356,7 +347,7 @@ func (w *view) edit(several bool) *version {
 // -1 if there is none.
 func (t *Tx) changed() int {
 	for i := range t.views {
-		if w := &t.views[i]; w.set.closed.Load() || w.v.base != w.part.now.Load().base {
+		if w := &t.views[i]; w.v.base != w.part.now.Load().base {
 			return i
 		}
 	}
@@ -427,44 +418,18 @@ func (r *read) holds(v *version) bool {
 	return v.row(r.row.Seq).same(r.row) && (r.kind != freeRow || v.isFree(r.row.Seq))
 }
 
-// First returns the first row of a part that has all values, or the last one if last is true;
-// without values, it is the first or last of all rows. The transaction then depends on the result:
-// at Commit, the same row must still be the first, or there must still be none. The values must not
-// be modified before Commit. First does not see what the transaction has written. If ok is false,
+// First returns the first row of a part that meets all conditions, none of which may have Any, or
+// the last one if last is true. The transaction then depends on the result: at Commit, the same row
+// must still be the first, or there must still be none. The values must not be modified before
+// Commit. First does not see what the transaction has written. If ok is false,
 // First would need to look at more than MaxSifted rows.
-func (t *Tx) First(set *Set, part []byte, all []Equal, last bool) (r Row, ok bool) {
+func (t *Tx) First(set *Set, part []byte, all []Condition, last bool) (r Row, ok bool) {
 	w := t.view(set, part)
 	kind := firstRow
 	if last {
 		kind = lastRow
 	}
-	all = set.onto(all)
 	r, ok = t.views[w].v.first(all, last, nil)
 	t.reads = append(t.reads, read{view: w, row: r, kind: kind, equal: all})
 	return r, ok
-}
-
-// Having returns the rows of a part that have all values. It is like First, but the transaction
-// does not depend on the result.
-func (t *Tx) Having(set *Set, part []byte, all []Equal) (rows Having, ok bool) {
-	v := t.views[t.view(set, part)].v
-	all = set.onto(all)
-	list, by := v.narrowest(all)
-	if by >= 0 {
-		rows.value = all[by].Value
-	}
-	if rows.list = list; len(all) == 0 || len(all) == 1 && by == 0 {
-		return rows, true
-	}
-	if list.Len() > MaxSifted {
-		return rows, false
-	}
-	rows.sifted = []Row{}
-	list.Each(0, 1, func(r Row) bool {
-		if v.has(r, all, by) {
-			rows.sifted = append(rows.sifted, r)
-		}
-		return true
-	})
-	return rows, true
 }
