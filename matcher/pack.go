@@ -143,9 +143,8 @@ func (s *site) pack() {
 	for i, l := range s.leaves {
 		s.leaves[i] = r.moved[l]
 	}
-	for i := range s.paths {
-		p := &s.paths[i]
-		p.leaves, p.node = r.moved[p.node.leaves], nil
+	for path, l := range s.paths {
+		s.paths[path] = r.moved[l]
 	}
 }
 

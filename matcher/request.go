@@ -100,7 +100,6 @@ type Request struct {
 	form     *multipart.Form
 	formed   bool // form has been parsed
 	now      time.Time
-	found    *found // nil until a router is first used
 }
 
 const (
@@ -135,7 +134,7 @@ func (r *Request) Reset() {
 	clear(r.segments)
 	clear(r.fields)
 	arena, line, params, segments, fields := r.Arena[:0], r.Line[:0], r.params[:0], r.segments[:0], r.fields[:0]
-	slashes, found := r.target.slashes[:0], r.found
+	slashes := r.target.slashes[:0]
 	clear(r.Rows)
 	rows, access := r.Rows[:0], r.Access
 	if access != nil {
@@ -151,7 +150,7 @@ func (r *Request) Reset() {
 	if cap(slashes) <= segmentsKept {
 		r.segments, r.target.slashes = segments, slashes
 	}
-	r.params, r.fields, r.found = params, fields, found
+	r.params, r.fields = params, fields
 	r.Rows, r.Access = rows, access
 }
 
