@@ -274,11 +274,8 @@ mockserver/renderer -> mockserver/renderer/escape
 mockserver/renderer -> mockserver/renderer/fake
 mockserver/renderer -> mockserver/renderer/scalar
 mockserver/renderer -> mockserver/renderer/value
-mockserver/renderer/fake -> mockserver/config/syntax
 mockserver/renderer/fake -> mockserver/matcher
 mockserver/renderer/fake -> mockserver/renderer/value
-mockserver/renderer/scalar -> mockserver/config/syntax
-mockserver/renderer/value -> mockserver/config/syntax
 mockserver/renderer/value -> mockserver/matcher
 mockserver/renderer/value -> mockserver/renderer/escape
 mockserver/renderer/value -> mockserver/renderer/scalar
