@@ -37,7 +37,9 @@ func benched(t *testing.T, args ...string) (code int, stdout, stderr string) {
 }
 
 // benchRound contains the sides of a round by their names.
-type benchRound struct{ Sides map[string]struct{ Requests int } }
+type benchRound struct {
+	Sides map[string]struct{ Requests int }
+}
 
 // benchResult contains the fields of the JSON form that these tests read.
 type benchResult struct {
