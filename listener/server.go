@@ -26,6 +26,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -168,6 +169,7 @@ type Server struct {
 	listener  *wire.Connections
 	probe     *probe.Probe   // nil before the server listens
 	connected sync.WaitGroup // the connections
+	idle      atomic.Int32   // goroutines that wait for a connection
 	closeData sync.Once
 	drained   chan struct{} // closed once nothing is accepted and no connection is served
 	ending    sync.Once
@@ -222,10 +224,15 @@ func Start(spec *config.Spec, opts Options) (*Server, error) {
 	return s, nil
 }
 
+// idleServers is how many goroutines wait for a connection, at most. One that has served connections
+// has a stack that need not grow again.
+const idleServers = 64
+
 // accept serves connections, each in a goroutine of its own, until the listener fails or is closed.
 // It replaces fasthttp's own loop, whose worker pool keeps a goroutine for ten seconds after it is
 // stopped, and which checks every 100 ms whether its connections are gone.
 func (s *Server) accept() {
+	accepted := make(chan net.Conn)
 	for {
 		conn, err := s.listener.Accept()
 		if err != nil {
@@ -234,10 +241,28 @@ func (s *Server) accept() {
 			}
 			break
 		}
-		s.connected.Go(func() { s.calls.ServeConnection(conn.(*wire.Connection)) })
+		select {
+		case accepted <- conn: // to a goroutine that waits
+		default:
+			s.connected.Go(func() { s.serve(conn, accepted) })
+		}
 	}
+	close(accepted)
 	s.connected.Wait()
 	close(s.drained)
+}
+
+// serve serves a connection, and then others, unless enough goroutines wait for them.
+func (s *Server) serve(conn net.Conn, next <-chan net.Conn) {
+	for more := true; more; {
+		s.calls.ServeConnection(conn.(*wire.Connection))
+		if s.idle.Add(1) > idleServers {
+			s.idle.Add(-1)
+			return
+		}
+		conn, more = <-next
+		s.idle.Add(-1)
+	}
 }
 
 // end stores the failure and closes s.done. Only its first call has an effect.
@@ -296,11 +321,7 @@ func (s *Server) listen() error {
 	if ip, err := netip.ParseAddr(s.opts.Host); err == nil && ip.Is4() {
 		network = "tcp4" // otherwise 0.0.0.0 would include all IPv6 addresses
 	}
-	var listening net.ListenConfig
-	if s.opts.ReusePort {
-		listening.Control = wire.ReusePort
-	}
-	l, err := listening.Listen(context.Background(), network, address)
+	l, err := wire.Listen(context.Background(), network, address, s.opts.ReusePort)
 	switch err = wire.Portable(err); {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("port %d of %s is in use by another program: %w", s.opts.Port, s.opts.Host, err)

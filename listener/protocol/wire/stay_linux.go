@@ -32,11 +32,11 @@ type stay struct {
 }
 
 func newStay(c *Connection) *stay {
-	tcp, ok := c.Conn.(*net.TCPConn)
+	socket, ok := c.Conn.(syscall.Conn)
 	if !ok {
 		return nil
 	}
-	raw, err := tcp.SyscallConn()
+	raw, err := socket.SyscallConn()
 	if err != nil {
 		return nil
 	}

@@ -1,0 +1,116 @@
+package wire
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"mockserver/internal/sockio"
+)
+
+// keepAlive is how long a silent client is left alone before the system asks whether it is there, and
+// between two such questions; keepAlives is how many may stay without an answer.
+const (
+	keepAlive  = 15 * time.Second
+	keepAlives = 9
+)
+
+// Listen listens at an address. If share is true, other processes may listen there too.
+func Listen(ctx context.Context, network, address string, share bool) (net.Listener, error) {
+	listening := net.ListenConfig{KeepAlive: -1, Control: func(_, _ string, c syscall.RawConn) error {
+		var failed error
+		err := c.Control(func(fd uintptr) { failed = setOptions(int(fd), share) })
+		if err == nil {
+			err = failed
+		}
+		return err
+	}}
+	l, err := listening.Listen(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	tcp, ok := l.(*net.TCPListener)
+	if !ok {
+		return l, nil
+	}
+	defer tcp.Close() // the copy of its descriptor stays open
+	a := &acceptor{addr: tcp.Addr().(*net.TCPAddr)}
+	if a.file, err = tcp.File(); err != nil {
+		return nil, err
+	}
+	a.raw, err = a.file.SyscallConn()
+	a.try = a.once
+	return a, err
+}
+
+// setOptions sets the options of a listening socket. Accepted connections inherit them.
+func setOptions(fd int, share bool) error {
+	options := []struct{ level, name, value int }{
+		{unix.IPPROTO_TCP, unix.TCP_NODELAY, 1},
+		{unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1},
+		{unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, int(keepAlive / time.Second)},
+		{unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, int(keepAlive / time.Second)},
+		{unix.IPPROTO_TCP, unix.TCP_KEEPCNT, keepAlives},
+		{unix.SOL_SOCKET, unix.SO_REUSEPORT, 1},
+	}
+	if !share {
+		options = options[:len(options)-1]
+	}
+	for _, o := range options {
+		if err := unix.SetsockoptInt(fd, o.level, o.name, o.value); err != nil {
+			return os.NewSyscallError("setsockopt", err)
+		}
+	}
+	return nil
+}
+
+// acceptor accepts connections as sockets. One goroutine at a time may accept.
+type acceptor struct {
+	addr *net.TCPAddr
+	file *os.File
+	raw  syscall.RawConn
+	try  func(fd uintptr) bool // acceptor.once, made once
+
+	fd   int // the results of once
+	from netip.AddrPort
+	err  syscall.Errno
+}
+
+// Accept waits for the next connection.
+func (a *acceptor) Accept() (net.Conn, error) {
+	err := waitError(a.raw.Read(a.try))
+	if err == nil && a.err != 0 {
+		err = os.NewSyscallError("accept4", a.err)
+	}
+	if err != nil {
+		return nil, &net.OpError{Op: "accept", Net: "tcp", Addr: a.addr, Err: err}
+	}
+	s := &accepted{fd: a.fd, remote: net.TCPAddrFromAddrPort(a.from)}
+	if !a.addr.IP.IsUnspecified() {
+		s.local = a.addr
+	}
+	return s, nil
+}
+
+// once accepts, and reports whether there was a connection or an error.
+func (a *acceptor) once(fd uintptr) bool {
+	for {
+		a.fd, a.err = sockio.Accept(int(fd), &a.from)
+		switch a.err {
+		case unix.EINTR, unix.ECONNABORTED: // that client has left already
+		default:
+			return a.err != unix.EAGAIN
+		}
+	}
+}
+
+// Close stops listening.
+func (a *acceptor) Close() error { return netError(a.file.Close()) }
+
+// Addr returns the address at which it listens.
+func (a *acceptor) Addr() net.Addr { return a.addr }
