@@ -143,8 +143,9 @@ func (s *site) pack() {
 	for i, l := range s.leaves {
 		s.leaves[i] = r.moved[l]
 	}
-	for path, l := range s.paths {
-		s.paths[path] = r.moved[l]
+	for i := range s.paths {
+		p := &s.paths[i]
+		p.leaves, p.node = r.moved[p.node.leaves], nil
 	}
 }
 

@@ -1,7 +1,6 @@
 package matcher
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -50,15 +49,12 @@ func (p Pattern) Literal() (path string, ok bool) {
 	if len(p.params) > 0 || p.catchesAll() {
 		return "", false
 	}
-	var written strings.Builder
 	for i := range p.segments {
-		text := p.segments[i].text
-		if text == "" || strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune("{}/%?", c) }) {
+		if !registrable(p.segments[i].text) {
 			return "", false
 		}
-		written.WriteString("/" + text)
 	}
-	return cmp.Or(written.String(), "/"), true
+	return written(p.segments), true
 }
 
 // Segments returns the segments of the path. The slice is shared and must not be changed.
@@ -227,4 +223,29 @@ func (p *patternParser) checkName(name string, offset int) {
 
 func isNameByte(c rune) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
+}
+
+// written returns a path in the form that the router expects.
+func written(segments []Segment) string {
+	if len(segments) == 0 {
+		return "/"
+	}
+	var path strings.Builder
+	for i := range segments {
+		path.WriteByte('/')
+		path.WriteString(segments[i].text)
+	}
+	return path.String()
+}
+
+// registrable reports whether the router interprets a literal literally: braces have a special
+// meaning for it, and it compares characters, not bytes. A slash or a percent sign in a literal
+// must have been encoded; such paths are handled by the tree.
+func registrable(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c <= ' ' || c > '~' || strings.IndexByte("{}/%?", c) >= 0 {
+			return false
+		}
+	}
+	return text != ""
 }

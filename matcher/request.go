@@ -100,6 +100,7 @@ type Request struct {
 	form     *multipart.Form
 	formed   bool // form has been parsed
 	now      time.Time
+	found    *found // nil until a router is first used
 }
 
 const (
@@ -134,7 +135,7 @@ func (r *Request) Reset() {
 	clear(r.segments)
 	clear(r.fields)
 	arena, line, params, segments, fields := r.Arena[:0], r.Line[:0], r.params[:0], r.segments[:0], r.fields[:0]
-	slashes := r.target.slashes[:0]
+	slashes, found := r.target.slashes[:0], r.found
 	clear(r.Rows)
 	rows, access := r.Rows[:0], r.Access
 	if access != nil {
@@ -150,7 +151,7 @@ func (r *Request) Reset() {
 	if cap(slashes) <= segmentsKept {
 		r.segments, r.target.slashes = segments, slashes
 	}
-	r.params, r.fields = params, fields
+	r.params, r.fields, r.found = params, fields, found
 	r.Rows, r.Access = rows, access
 }
 

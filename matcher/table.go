@@ -33,6 +33,7 @@ func Compile(routes []Route) (*Table, syntax.Problems) {
 	var shadows syntax.Problems
 	for _, s := range t.sites {
 		s.pack()
+		s.shards, s.paths = newShards(s.paths), nil
 		shadows = append(shadows, s.shadows(routes)...)
 	}
 	return t, shadows

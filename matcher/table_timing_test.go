@@ -73,7 +73,7 @@ func BenchmarkMatchTree(b *testing.B) {
 	for l := range layouts {
 		for _, n := range []int{10, 10000} {
 			b.Run(fmt.Sprintf("%s/%d", layouts[l].name, n), func(b *testing.B) {
-				matchOne(b, l, n, func(t *Table) { t.anyHost.paths = nil })
+				matchOne(b, l, n, func(t *Table) { t.anyHost.shards = shards{} })
 			})
 		}
 	}

@@ -4,13 +4,14 @@ import "mockserver/config/item"
 
 // site contains the routes of one declared host, or the routes without a host.
 //
-// The tree of segments contains every route. The whole paths without parameters are also in a map.
-// Nothing is more specific than such a path, so a route found there answers; the tree is used for
-// everything else.
+// The tree of segments contains every route. The shards are fasthttp/router routers that contain
+// the paths without parameters. Nothing is more specific than such a path, so a route found there
+// answers; the tree is used for everything else.
 type site struct {
 	root   *node
-	paths  map[string]*leaf // by Pattern.Literal, the first leaf of the path
-	leaves []*leaf          // in the order of their first declaration
+	shards shards
+	leaves []*leaf // in the order of their first declaration
+	paths  []path  // paths without parameters; set only while compiling
 }
 
 // node is a node in the tree of segments. The fields that a request reads in most nodes come first,
@@ -28,7 +29,7 @@ type node struct {
 	label string // the literal that leads here; "" if a parameter does
 }
 
-func newSite() *site { return &site{root: new(node), paths: map[string]*leaf{}} }
+func newSite() *site { return &site{root: new(node)} }
 
 // add adds route number index to the tree.
 func (s *site) add(index int, r *Route) {
@@ -44,11 +45,10 @@ func (s *site) add(index int, r *Route) {
 	at := &n.leaves
 	if p.catchesAll() {
 		at = &n.rest
+	} else if len(p.params) == 0 && n.leaves == nil {
+		s.paths = append(s.paths, path{segments: segments, node: n})
 	}
 	l := s.leaf(at, r.Endpoint.EffectiveMethod(), &p)
-	if path, ok := p.Literal(); ok && s.paths[path] == nil {
-		s.paths[path] = l
-	}
 	e := entry{index: index, demands: &demandless}
 	if p.types != nil || p.mixed != nil || r.If != nil {
 		e.demands = &demands{types: p.types, mixed: p.mixed, when: r.If}
@@ -117,27 +117,16 @@ func (s *site) leaf(at **leaf, method string, p *Pattern) *leaf {
 // match returns the route of this site that answers r, or -1. The target of r must have been split,
 // and must be a path.
 func (s *site) match(r *Request, method string) int {
-	tried := s.whole(r, method)
-	if tried != nil {
-		r.params = r.params[:0]
-		if i := tried.answer(r); i >= 0 {
-			return i
+	var tried *leaf
+	if !r.target.escaped {
+		if tried = s.shards.lookup(r, method); tried != nil {
+			r.params = r.params[:0]
+			if i := tried.answer(r); i >= 0 {
+				return i
+			}
 		}
 	}
 	return s.root.find(r, method, 0, tried)
-}
-
-// whole returns the leaf of the whole path of r, or nil. A path with percent-encoding is only in the
-// tree.
-func (s *site) whole(r *Request, method string) *leaf {
-	if len(s.paths) == 0 || r.target.escaped {
-		return nil
-	}
-	l := s.paths[string(r.target.trimmed)]
-	for l != nil && l.method != method {
-		l = l.next
-	}
-	return l
 }
 
 // find returns the most specific route at or below n that answers r, whose first depth segments led
