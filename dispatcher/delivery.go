@@ -34,6 +34,7 @@ type Delivery struct {
 	Depth   int           // number of webhooks that led to this one
 	parts   []byte
 	id      uint64 // ID in the store; 0 without a store; see unstored
+	tally   *Tally // in which it is counted; set when it is accepted
 }
 
 // arrival is a delivery that was accepted.

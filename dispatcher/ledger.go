@@ -8,12 +8,18 @@ type ledger struct {
 	entries  paged[entry]
 	used     uint32 // the largest number ever used; 0 is not an entry
 	free     uint32 // the first free entry; 0 if there is none
-	webhooks pool[*Webhook, *form]
+	webhooks pool[tallied, *form]
 	targets  pool[string, *target]
 	name     []byte // buffer for the name of a target
 	// reasons records why the last attempt failed, for the few entries that wait for another
 	// attempt.
 	reasons map[uint32]string
+}
+
+// tallied is a webhook of which deliveries are counted in one tally.
+type tallied struct {
+	*Webhook
+	*Tally
 }
 
 // pool numbers values that entries share, and removes the values that no entry uses anymore.
@@ -74,9 +80,11 @@ func (p *pool[K, V]) at(n uint32) V { return p.shared[n].value }
 
 // add adds a delivery. It returns an error if the URL is invalid.
 func (l *ledger) add(a *arrival) (id uint32, err error) {
-	w, ok := l.webhooks.find(a.Webhook)
+	w, ok := l.webhooks.find(tallied{a.Webhook, a.tally})
 	if !ok {
-		w = l.webhooks.enter(a.Webhook, newForm(a.Webhook))
+		f := newForm(a.Webhook)
+		f.tally = a.tally
+		w = l.webhooks.enter(tallied{a.Webhook, a.tally}, f)
 	}
 	t, err := l.target(l.webhooks.at(w), a.parts)
 	if err != nil {

@@ -89,6 +89,7 @@ func (q *Queue) Fire(id string) error {
 func (q *Queue) Cancel(id string) error {
 	return q.order(id, func(n uint32, e *entry) error {
 		a := &q.actor
+		_, f, _ := a.ledger.get(n)
 		switch e.state {
 		case inFlight:
 			return ErrInFlight
@@ -100,6 +101,7 @@ func (q *Queue) Cancel(id string) error {
 			q.forget(e.id)
 			a.ledger.remove(n)
 		}
+		f.tally.dropped.Add(1)
 		a.stats.Cancelled++
 		return nil
 	})

@@ -28,7 +28,6 @@ func (s *Server) closeWebhooks(ctx context.Context) error {
 		return nil
 	}
 	stats, err := s.calls.Webhooks.Close(ctx)
-	stats.Dead += s.calls.Unsendable.Load()
 	if errors.Is(err, dispatcher.ErrClosed) {
 		return nil
 	}
@@ -56,7 +55,8 @@ func ended() context.Context {
 
 // Webhooks returns the statistics of the webhooks so far.
 func (s *Server) Webhooks() dispatcher.Stats {
-	stats := s.calls.Webhooks.Stats()
-	stats.Dead += s.calls.Unsendable.Load()
-	return stats
+	return s.calls.Webhooks.Stats()
 }
+
+// TallyWebhooks begins a tally of the webhooks that requests trigger from now on.
+func (s *Server) TallyWebhooks() *dispatcher.Tally { return s.calls.Webhooks.Begin() }

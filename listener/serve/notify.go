@@ -96,7 +96,7 @@ func (s *Server) rendered(hooks []webhook.Hook, r *matcher.Request, depth int, d
 			r.Stopped = nil
 		}
 		if err != nil {
-			s.Unsendable.Add(1)
+			s.Webhooks.Unsendable()
 			s.LogFailed(dispatcher.Failure{Webhook: h.Webhook(), Attempt: 1, Final: true, Err: err})
 			continue
 		}

@@ -42,8 +42,7 @@ type Server struct {
 	Recorder  *record.Recorder // nil counts nothing
 	Reports   *sentry.Reporter // nil reports nothing; set before the first connection
 
-	followings sync.Pool    // of *following
-	Unsendable atomic.Int64 // webhooks that could not be rendered or have an invalid URL
+	followings sync.Pool // of *following
 	// Limiters of log lines, about failed and refused webhooks, upstreams that broke off, and
 	// unmatched requests.
 	webhookLimiter, refusedLimiter, brokenLimiter, unmatchedLimiter *loglimit.Limiter
