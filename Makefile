@@ -14,7 +14,7 @@ RELEASE   := $(DIST)/mockserver-$(VERSION)
 PLATFORMS := linux-amd64 linux-arm64 macos-amd64 macos-arm64 windows-amd64.exe windows-arm64.exe
 BINARIES  := $(addprefix $(RELEASE)-,$(PLATFORMS))
 
-.PHONY: help build test check calibrate streams figures beside release image clean $(BINARIES)
+.PHONY: help build test check calibrate statistics streams figures beside release image clean $(BINARIES)
 
 help: ## print this text
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -30,6 +30,9 @@ check: ## run everything that a change must pass
 
 calibrate: ## compare the verdict with a client, on a quiet machine, for a quarter of an hour
 	go test -tags measure -count=1 -timeout 40m -v ./listener/observe/verdict/calibration
+
+statistics: ## simulate runs to test their intervals and comparisons, in a few minutes
+	go test -tags measure -count=1 -timeout 30m -run TestStatistics ./listener/control/runs
 
 streams: ## measure 10,000 delayed streams of HTTP/2 and the memory of connections, on a quiet machine, for four minutes
 	go test -tags measure -count=1 -timeout 20m -v -run TestStreams ./listener/program/e2e

@@ -64,6 +64,7 @@ mockserver/config/openapi/export -> mockserver/config
 mockserver/config/openapi/export -> mockserver/config/item
 mockserver/config/openapi/export -> mockserver/config/openapi
 mockserver/config/openapi/export -> mockserver/config/openapi/jsonvalue
+mockserver/config/openapi/export -> mockserver/config/policy
 mockserver/config/openapi/export -> mockserver/config/syntax
 mockserver/config/openapi/export -> mockserver/config/table
 mockserver/config/openapi/generate -> mockserver/config/openapi/invent
@@ -138,6 +139,7 @@ mockserver/listener/control/admin -> mockserver/config
 mockserver/listener/control/admin -> mockserver/config/imports
 mockserver/listener/control/admin -> mockserver/config/imports/draft
 mockserver/listener/control/admin -> mockserver/config/item
+mockserver/listener/control/admin -> mockserver/config/policy
 mockserver/listener/control/admin -> mockserver/config/settings
 mockserver/listener/control/admin -> mockserver/config/syntax
 mockserver/listener/control/admin -> mockserver/dispatcher
@@ -155,6 +157,7 @@ mockserver/listener/control/fleet -> mockserver/listener/control/runs
 mockserver/listener/control/runs -> mockserver/config
 mockserver/listener/control/runs -> mockserver/config/item
 mockserver/listener/control/runs -> mockserver/config/settings
+mockserver/listener/control/runs -> mockserver/dispatcher
 mockserver/listener/control/runs -> mockserver/listener/observe/record
 mockserver/listener/control/runs -> mockserver/listener/observe/verdict
 mockserver/listener/listenertest -> mockserver/config
@@ -272,8 +275,11 @@ mockserver/renderer -> mockserver/renderer/escape
 mockserver/renderer -> mockserver/renderer/fake
 mockserver/renderer -> mockserver/renderer/scalar
 mockserver/renderer -> mockserver/renderer/value
+mockserver/renderer/fake -> mockserver/config/syntax
 mockserver/renderer/fake -> mockserver/matcher
 mockserver/renderer/fake -> mockserver/renderer/value
+mockserver/renderer/scalar -> mockserver/config/syntax
+mockserver/renderer/value -> mockserver/config/syntax
 mockserver/renderer/value -> mockserver/matcher
 mockserver/renderer/value -> mockserver/renderer/escape
 mockserver/renderer/value -> mockserver/renderer/scalar

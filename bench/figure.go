@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"mockserver/internal/histogram"
+	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // figure is a number, or NaN if it is unknown: null in JSON, a dash in a table.
@@ -31,15 +31,18 @@ func (f figure) text(digits int) string {
 	return strconv.FormatFloat(float64(f), 'f', digits, 64)
 }
 
-// latencies is a distribution of latencies.
-type latencies struct{ histogram.Snapshot }
+// latencies is a distribution of latencies, in nanoseconds; nil if there is none.
+type latencies struct{ *hdrhistogram.Histogram }
 
 // at returns a percentile in milliseconds; unknown if nothing was answered.
 func (l latencies) at(percentile float64) figure {
-	if l.Count == 0 {
+	switch {
+	case l.Histogram == nil || l.TotalCount() == 0:
 		return unknown
+	case percentile == 100:
+		return figure(l.Max()) / 1e6
 	}
-	return figure(l.Quantile(percentile/100)) / 1e6
+	return figure(l.ValueAtPercentile(percentile)) / 1e6
 }
 
 // MarshalJSON implements json.Marshaler.

@@ -5,13 +5,13 @@ package config
 import (
 	"testing"
 
-	"mockserver/internal/json"
+	"mockserver/config/syntax"
 )
 
 func TestNumbersAreCheckedWithoutAllocating(t *testing.T) {
 	text, bytes := "-12.50e+3", []byte("-12.50e+3")
 	allocs := testing.AllocsPerRun(100, func() {
-		if !json.IsNumber(text) || !json.IsNumber(bytes) {
+		if !syntax.IsJSONNumber(text) || !syntax.IsJSONNumber(bytes) {
 			t.Error("a number is not accepted")
 		}
 	})

@@ -20,7 +20,6 @@ import (
 
 	"mockserver/config/syntax"
 	"mockserver/fetcher/rows"
-	"mockserver/internal/json"
 	"mockserver/internal/wording"
 )
 
@@ -432,7 +431,7 @@ func (w *workbook) number(stored, style string) (text string, isJSON bool) {
 			return text, false
 		}
 	}
-	if json.IsNumber(stored) {
+	if syntax.IsJSONNumber(stored) {
 		return stored, true
 	}
 	if err == nil && f-f == 0 { // finite, in a form that JSON does not allow, such as .5

@@ -7,10 +7,13 @@ import (
 	"syscall"
 	"time"
 
-	"mockserver/internal/histogram"
+	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 const (
+	shortestLatency = int64(time.Microsecond)
+	longestLatency  = int64(time.Minute)
+	latencyDigits   = 3
 	// errorKinds bounds the kinds of error that are kept: every wrong length of a body is a
 	// different kind.
 	errorKinds = 64
@@ -22,22 +25,22 @@ type Outcome struct {
 	Requests uint64            // answered as expected, while counting
 	Elapsed  time.Duration     // how long requests were counted
 	Errors   map[string]uint64 // what went wrong, and how often: "status 500", "closed by the server"
-	// Latency contains latencies: with a rate from the time a request was due, otherwise from the
-	// time it was sent.
-	Latency histogram.Histogram
+	// Latency contains latencies in nanoseconds, 1 µs to 1 min: with a rate from the time a request
+	// was due, otherwise from the time it was sent.
+	Latency *hdrhistogram.Histogram
 	Missed  uint64  // due with a rate, but not sent before the end
 	Late    uint64  // sent more than a millisecond after they were due
 	Busy    float64 // share of its processors' time that the generator used or lost to others, 0 to 1
 }
 
 func newOutcome() *Outcome {
-	return &Outcome{Errors: map[string]uint64{}}
+	return &Outcome{Errors: map[string]uint64{}, Latency: hdrhistogram.New(shortestLatency, longestLatency, latencyDigits)}
 }
 
-// answered counts an expected answer, with its latency in nanoseconds.
+// answered counts an expected answer. A latency over a minute counts as a minute.
 func (o *Outcome) answered(latency int64) {
 	o.Requests++
-	o.Latency.Add(time.Duration(latency))
+	_ = o.Latency.RecordValue(min(max(latency, 0), longestLatency)) // in range
 }
 
 // fail counts n errors of one kind.
@@ -56,7 +59,7 @@ func (o *Outcome) add(part *Outcome) {
 	for kind, n := range part.Errors {
 		o.fail(kind, n)
 	}
-	o.Latency.Merge(&part.Latency)
+	o.Latency.Merge(part.Latency) // they have the same bounds: nothing is dropped
 }
 
 // Kinds of error that both generators count.

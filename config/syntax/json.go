@@ -3,8 +3,6 @@ package syntax
 import (
 	"errors"
 	"strings"
-
-	"mockserver/internal/json"
 )
 
 // readJSON reads a .json file. Text that is not JSON is tried as YAML, which allows comments,
@@ -94,7 +92,7 @@ func (r *jsonReader) word(n *Node) error {
 		n.Kind = NullNode
 	case word == "true" || word == "false":
 		n.Kind = BoolNode
-	case json.IsNumber(word):
+	case IsJSONNumber(word):
 		n.Kind, n.Number = NumberNode, word
 	default:
 		return r.expected("a value")

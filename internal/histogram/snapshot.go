@@ -3,6 +3,7 @@ package histogram
 import (
 	"iter"
 	"math"
+	"math/bits"
 	"slices"
 	"time"
 )
@@ -101,6 +102,55 @@ func (l Snapshot) Quantile(q float64) time.Duration {
 	return min(middle(l.cells[len(l.cells)-1].end), l.Max)
 }
 
+// At returns the duration at a rank from 1 to Count that need not be whole, in nanoseconds. Within a
+// cell, durations are taken to be evenly spread, so that low and high are equal. If a cell has many
+// more durations than those next to it, as when all durations are equal, they may be anywhere in it,
+// and low and high are its bounds.
+func (l Snapshot) At(rank float64) (low, high float64) {
+	before := 0.0
+	for i, c := range l.cells {
+		start, end := float64(cellStart(c.end)), min(float64(c.end)+1, float64(l.Max))
+		within := rank - before
+		if before += float64(c.count); before < rank && i < len(l.cells)-1 {
+			continue
+		}
+		var beside uint64
+		if i > 0 && l.cells[i-1].end == cellStart(c.end)-1 {
+			beside = l.cells[i-1].count
+		}
+		if i < len(l.cells)-1 && cellStart(l.cells[i+1].end) == c.end+1 {
+			beside = max(beside, l.cells[i+1].count)
+		}
+		start = min(start, end)
+		if c.count > 2*beside {
+			return start, end
+		}
+		at := start + (end-start)*min(max(within-0.5, 0)/float64(c.count), 1)
+		return at, at
+	}
+	return 0, 0
+}
+
+// cellStart returns the shortest duration of a cell, given its end.
+func cellStart(end time.Duration) time.Duration {
+	return end + 1 - time.Duration(1)<<max(bits.Len64(uint64(end))-octaveBits-1, 0)
+}
+
+// Coarse returns the durations in cells sixteen times as wide, which take less memory.
+func (l Snapshot) Coarse() Snapshot {
+	wide := Snapshot{Count: l.Count, Sum: l.Sum, Max: l.Max}
+	for _, c := range l.cells {
+		end := c.end | time.Duration(1)<<max(bits.Len64(uint64(c.end))-octaveBits-1+4, 0) - 1
+		if n := len(wide.cells); n > 0 && wide.cells[n-1].end == end {
+			wide.cells[n-1].count += c.count
+			continue
+		}
+		wide.cells = append(wide.cells, lengthCell{end, c.count})
+	}
+	wide.cells = slices.Clip(wide.cells)
+	return wide
+}
+
 // Above returns the sum of the amounts by which durations exceed a limit.
 func (l Snapshot) Above(limit time.Duration) (sum time.Duration) {
 	for _, c := range l.cells {
@@ -162,6 +212,22 @@ func Sum(all iter.Seq[Snapshot]) Snapshot {
 		}
 	}
 	return sum
+}
+
+// Counted returns a reading of a histogram in which each duration was counted as often as the sequence
+// says.
+func Counted(all iter.Seq2[time.Duration, uint64]) Snapshot {
+	var h Histogram
+	for d, n := range all {
+		if n > 0 {
+			h.Add(d)
+			i, cell := cellOf(min(max(int64(d), 0), longestKept))
+			h.octaves[i].Load()[cell].Add(n - 1)
+		}
+	}
+	var l Snapshot
+	h.Read(&l)
+	return l
 }
 
 // Of returns a reading of a histogram of the given durations.

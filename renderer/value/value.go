@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"mockserver/config/syntax"
 	"mockserver/internal/json"
 	"mockserver/matcher"
 	"mockserver/renderer/scalar"
@@ -227,7 +228,7 @@ func Literal(word string) (Value, bool) {
 		return OfBool(false), true
 	case word == "null":
 		return Value{Kind: Null, Raw: nullText}, true
-	case json.IsNumber(word):
+	case syntax.IsJSONNumber(word):
 		return Value{Kind: Number, Raw: []byte(word)}, true
 	}
 	return Value{}, false

@@ -85,15 +85,12 @@ type merger struct {
 	m      *Maker
 	names  []string // names of the components seen so far, the most specific first
 	seen   []*openapi3.Schema
-	choose choice
+	choose func(n int) int
 }
 
-// choice returns the index of one of n branches.
-type choice func(n int, branch func(i int) *openapi3.SchemaRef) int
-
-// merge combines all the schemas. In each oneOf, anyOf and if it takes the branch that choose
-// returns.
-func (m *Maker) merge(refs []*openapi3.SchemaRef, choose choice) *merged {
+// merge combines all the schemas. In each oneOf, anyOf and if with n branches it takes the branch
+// that choose(n) returns.
+func (m *Maker) merge(refs []*openapi3.SchemaRef, choose func(n int) int) *merged {
 	g := &merger{m: m, choose: choose, merged: &merged{kinds: anyKind, choices: 1}}
 	for _, ref := range refs {
 		g.add(ref, true)
@@ -191,7 +188,7 @@ func (g *merger) addValues(s *openapi3.Schema, top bool) {
 func (g *merger) addBranches(s *openapi3.Schema, top bool) {
 	for _, branches := range []openapi3.SchemaRefs{s.OneOf, s.AnyOf} {
 		if len(branches) > 0 {
-			branch := g.pick(nullLast(branches)...)
+			branch := nullLast(branches)[g.pick(len(branches))]
 			g.discriminate(s.Discriminator, branch)
 			g.add(branch, top)
 		}
@@ -200,7 +197,7 @@ func (g *merger) addBranches(s *openapi3.Schema, top bool) {
 		g.addSubtype(s.Discriminator)
 	}
 	if s.If != nil && (s.Then != nil || s.Else != nil) {
-		if g.pick(s.If, nil) != nil {
+		if g.pick(2) == 0 {
 			g.add(s.If, false)
 			g.add(s.Then, false)
 		} else {
@@ -208,7 +205,9 @@ func (g *merger) addBranches(s *openapi3.Schema, top bool) {
 		}
 	}
 	for _, name := range jsonvalue.SortedNames(s.DependentSchemas) {
-		g.add(g.pick(s.DependentSchemas[name], nil), false) // most objects have the property
+		if g.pick(2) == 0 { // most objects have the property that the schema depends on
+			g.add(s.DependentSchemas[name], false)
+		}
 	}
 }
 
@@ -226,15 +225,10 @@ func nullLast(branches openapi3.SchemaRefs) openapi3.SchemaRefs {
 	})
 }
 
-// pick returns one of the branches.
-func (g *merger) pick(branches ...*openapi3.SchemaRef) *openapi3.SchemaRef {
-	return branches[g.pickOf(len(branches), func(i int) *openapi3.SchemaRef { return branches[i] })]
-}
-
-func (g *merger) pickOf(n int, branch func(i int) *openapi3.SchemaRef) int {
+func (g *merger) pick(n int) int {
 	g.hard = g.hard || n > 1
 	g.choices = min(g.choices*n, 1<<20)
-	return g.choose(n, branch)
+	return g.choose(n)
 }
 
 // discriminate fixes the value of the property that identifies the branch.
@@ -279,16 +273,15 @@ func (g *merger) addSubtype(d *openapi3.Discriminator) {
 		}
 		return
 	}
-	subtype := func(i int) *openapi3.SchemaRef {
-		name := refName(d.Mapping[keys[i]].Ref)
-		if c := g.m.doc.Components; c != nil && c.Schemas[name] != nil {
-			return &openapi3.SchemaRef{Ref: "#/components/schemas/" + name, Value: c.Schemas[name].Value}
-		}
-		return nil
+	key := keys[g.pick(len(keys))]
+	g.fix(d.PropertyName, key)
+	name := refName(d.Mapping[key].Ref)
+	if g.m.doc == nil || g.m.doc.Components == nil {
+		return
 	}
-	i := g.pickOf(len(keys), subtype)
-	g.fix(d.PropertyName, keys[i])
-	g.add(subtype(i), false)
+	if subtype := g.m.doc.Components.Schemas[name]; subtype != nil && subtype.Value != nil {
+		g.add(&openapi3.SchemaRef{Ref: "#/components/schemas/" + name, Value: subtype.Value}, false)
+	}
 }
 
 // collectProperties merges the schemas of each property that is declared or required.

@@ -93,12 +93,10 @@ func (t *translator) run() (err error) {
 // back-references.
 func (t *translator) group() error {
 	s := t.rest
-	if !strings.HasPrefix(s, "(?") {
+	switch end := strings.IndexAny(s, ":)>"); {
+	case !strings.HasPrefix(s, "(?"):
 		t.groups++
 		t.put(1, "(")
-		return nil
-	}
-	switch end := strings.IndexAny(s, ":)>"); {
 	case isLookAround(s):
 		return t.lookAround()
 	case end > 0 && s[end] == '>' && (strings.HasPrefix(s, "(?<") || strings.HasPrefix(s, "(?P<")):

@@ -46,6 +46,9 @@ func (a *Admin) startFleetRun(w http.ResponseWriter, r *http.Request) {
 	if asked.Name = strings.TrimSpace(asked.Name); !isRunName(w, asked.Name) {
 		return
 	}
+	if _, fine := settleOf(w, asked.Settle); !fine {
+		return
+	}
 	run, err := a.fleet.Begin(context.WithoutCancel(r.Context()), fleet.Beginning(asked))
 	var split *fleet.NotAgreed
 	switch {

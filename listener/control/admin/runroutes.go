@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -60,8 +61,9 @@ func (a *Admin) listRuns(w http.ResponseWriter, r *http.Request) {
 
 // newRun is the body of a request that starts a run.
 type newRun struct {
-	Name  string `json:"name,omitempty" doc:"name of the run, at most 100 characters"`
-	Reset bool   `json:"reset-state,omitempty" doc:"true drops the changes to all rows first"`
+	Name   string `json:"name,omitempty" doc:"name of the run, at most 100 characters"`
+	Reset  bool   `json:"reset-state,omitempty" doc:"true drops the changes to all rows first"`
+	Settle string `json:"settle,omitempty" doc:"how long after its end the webhooks of the run are waited for, such as 2m; 30s by default, 0s for not at all"`
 	// The fields below are sent by the coordinator of a fleet's run.
 	ID    string         `json:"id,omitempty" doc:"ID of the run, with a letter in it; its number by default"`
 	Fleet *newMembership `json:"fleet,omitempty" doc:"the run of the fleet that it is part of"`
@@ -87,7 +89,11 @@ func (a *Admin) startRun(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "id is not valid; expected at most 64 lower-case letters, digits and dashes, beginning with a letter")
 		return
 	}
-	entry, err := a.runs.Begin(runs.Beginning{ID: asked.ID, Name: asked.Name, Fleet: (*runs.Membership)(asked.Fleet)})
+	settle, fine := settleOf(w, asked.Settle)
+	if !fine {
+		return
+	}
+	entry, err := a.runs.Begin(runs.Beginning{ID: asked.ID, Name: asked.Name, Fleet: (*runs.Membership)(asked.Fleet), Settle: settle})
 	if err != nil {
 		refuse(w, http.StatusConflict, "run_under_way", "Run under way", err.Error())
 		return
@@ -107,6 +113,19 @@ func isRunName(w http.ResponseWriter, name string) bool {
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", fmt.Sprintf("name is longer than %d characters, or contains control characters", runs.NameLength))
 	}
 	return fine
+}
+
+// settleOf parses how long the webhooks of a run are waited for, and refuses the request if the text is
+// not a duration.
+func settleOf(w http.ResponseWriter, text string) (settle time.Duration, fine bool) {
+	if text == "" {
+		return runs.DefaultSettle, true
+	}
+	settle, err := time.ParseDuration(text)
+	if fine = err == nil && settle >= 0; !fine {
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", fmt.Sprintf("settle is %q; expected a duration of 0 or more, such as 30s", text))
+	}
+	return settle, fine
 }
 
 // showTotals returns the totals of a run in a form that can be added up. ?after=SECOND leaves out

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"mockserver/config"
+	"mockserver/config/policy"
 	"mockserver/config/syntax"
 	"mockserver/listener"
 	"mockserver/listener/control/fleet"
@@ -54,7 +55,7 @@ func shown(served *record.Served) shownEndpoint {
 		}
 	}
 	has("responses", len(e.Responses) > 0)
-	s.Has = append(s.Has, e.Group.Keys()...)
+	s.Has = append(s.Has, policy.Of(e).Keys()...)
 	has("webhooks", len(e.Webhooks) > 0)
 	has("external-body", e.Response.External != nil)
 	has("proxy", e.Response.Proxy != nil)

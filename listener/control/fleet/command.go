@@ -51,6 +51,8 @@ type order struct {
 	reset  bool
 	force  bool
 	wait   time.Duration
+	settle string // a duration; "" for the default
+	atOnce bool   // the report does not wait for webhooks
 	report string // a directory
 	hdr    bool
 }
@@ -82,6 +84,11 @@ var table = flags.Table[order]{
 		Doc: "run: begin on the replicas that are ready even if the replicas do not agree"},
 	{Name: "reset-state", Switch: func(o *order) *bool { return &o.reset },
 		Doc: "run: drop the changes to all rows first"},
+	{Name: "settle", Value: "DURATION", Accepts: "a duration, such as 2m",
+		Doc: "run: how long to wait for the webhooks of the run after its end (default 30s)",
+		Set: func(o *order, v string) bool { var d time.Duration; o.settle = v; return flags.Duration(&d, v) }},
+	{Name: "no-settle", Switch: func(o *order) *bool { return &o.atOnce },
+		Doc: "run: do not wait for webhooks; the report says how many were pending"},
 	{Name: "report", Value: "DIR", Initial: ".", Accepts: "the name of a directory",
 		Doc: "run: where report.json and report.html are written",
 		Set: func(o *order, v string) bool { o.report = v; return v != "" }},
@@ -210,6 +217,9 @@ func status(f *Fleet, out io.Writer) int {
 
 // around runs a command during a run of all replicas.
 func around(f *Fleet, o order, p Process) int {
+	if o.atOnce {
+		o.settle = "0s"
+	}
 	say := func(format string, args ...any) { fmt.Fprintf(p.Stderr, "fleet: "+format+"\n", args...) }
 	if err := os.MkdirAll(o.report, 0o755); err != nil {
 		say("%v", err)
@@ -223,6 +233,19 @@ func around(f *Fleet, o order, p Process) int {
 	say("run %s (%q) started on %s", run.ID, run.Name, strings.Join(run.member.Replicas, ", "))
 	code := p.execute(o.command, say)
 	report := run.End(context.Background())
+	if !report.Final {
+		say("waiting for %s", wording.Count(int(report.Total.WebhooksPending), "webhook"))
+	}
+	for !report.Final {
+		select {
+		case <-time.After(readEvery / 4):
+		case <-p.Signals:
+			o.settle = "0s"
+		}
+		if report = run.Report(context.Background()); o.settle == "0s" {
+			break
+		}
+	}
 	if !o.hdr {
 		report = report.WithoutHDR()
 	}
@@ -243,7 +266,7 @@ func around(f *Fleet, o order, p Process) int {
 func beginAgreed(f *Fleet, o order, p Process) (*Run, error) {
 	deadline := time.Now().Add(o.wait)
 	for {
-		run, err := f.Begin(context.Background(), Beginning{Name: o.name, Reset: o.reset, Force: o.force})
+		run, err := f.Begin(context.Background(), Beginning{Name: o.name, Reset: o.reset, Force: o.force, Settle: o.settle})
 		var split *NotAgreed
 		if !errors.As(err, &split) || !time.Now().Before(deadline) {
 			return run, err

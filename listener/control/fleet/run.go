@@ -55,9 +55,10 @@ type part struct {
 
 // Beginning says how a run begins.
 type Beginning struct {
-	Name  string `json:"name,omitempty" doc:"name of the run, at most 100 characters"`
-	Reset bool   `json:"reset-state,omitempty" doc:"true drops the changes to all rows first"`
-	Force bool   `json:"force,omitempty" doc:"true begins the run on the replicas that are ready, even if not all agree"`
+	Name   string `json:"name,omitempty" doc:"name of the run, at most 100 characters"`
+	Reset  bool   `json:"reset-state,omitempty" doc:"true drops the changes to all rows first"`
+	Settle string `json:"settle,omitempty" doc:"how long after its end the webhooks of the run are waited for, such as 2m; 30s by default, 0s for not at all"`
+	Force  bool   `json:"force,omitempty" doc:"true begins the run on the replicas that are ready, even if not all agree"`
 }
 
 // NotAgreed is the error of a run that does not begin because the replicas do not agree.
@@ -90,7 +91,7 @@ func (f *Fleet) Begin(ctx context.Context, b Beginning) (*Run, error) {
 		r.Name = "run " + r.ID
 	}
 	r.begin = time.Now()
-	body, err := json.Marshal(map[string]any{"id": r.ID, "name": r.Name, "fleet": r.member})
+	body, err := json.Marshal(map[string]any{"id": r.ID, "name": r.Name, "fleet": r.member, "settle": b.Settle})
 	if err != nil {
 		return nil, err
 	}
@@ -249,8 +250,15 @@ func (r *Run) End(ctx context.Context) *runs.Report {
 	all.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.report = r.merged(&now)
-	r.parts = nil
+	return r.conclude(now)
+}
+
+// conclude makes the report of a run that has ended. The parts are kept until it is final, because
+// webhooks may end later. The caller holds r.mu.
+func (r *Run) conclude(end time.Time) *runs.Report {
+	if r.report = r.merged(&end); r.report.Final {
+		r.parts = nil
+	}
 	return r.report
 }
 
@@ -295,11 +303,8 @@ func (r *Run) stopOn(ctx context.Context, address string) bool {
 
 // Report returns the report of the run. While the run is under way, it shows the current state.
 func (r *Run) Report(ctx context.Context) *runs.Report {
-	if report := r.ended(); report != nil {
-		return report
-	}
 	r.mu.Lock()
-	parts := slices.Clone(r.parts) // nil once the run has ended
+	parts := slices.Clone(r.parts) // nil once the report is final
 	r.mu.Unlock()
 	var all sync.WaitGroup
 	for _, p := range parts {
@@ -308,8 +313,11 @@ func (r *Run) Report(ctx context.Context) *runs.Report {
 	all.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.report != nil {
+	if r.report != nil && (r.report.Final || len(parts) == 0) {
 		return r.report
+	}
+	if r.report != nil {
+		return r.conclude(*r.report.End)
 	}
 	var end *time.Time
 	running := false
@@ -343,8 +351,10 @@ func (r *Run) merged(end *time.Time) *runs.Report {
 		utc := end.UTC()
 		m.End, m.Now = &utc, utc
 	}
+	m.Final = end != nil
 	for _, p := range r.parts {
 		m.Parts = append(m.Parts, p.Part)
+		m.Final = m.Final && (p.Totals == nil || p.Totals.Final || p.Lost != "" || p.failed != nil)
 	}
 	return m.Report()
 }

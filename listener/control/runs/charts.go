@@ -157,7 +157,7 @@ func overTime(length float64) chart.Axis {
 func (r *Report) distributions() []view {
 	var views []view
 	for i, d := range distributions {
-		buckets, points := *r.Histograms.all()[i], *r.Percentiles.all()[i]
+		buckets, points := *r.Histograms.All()[i], *r.Percentiles.All()[i]
 		var all uint64
 		for _, b := range buckets {
 			all += b.Count

@@ -1,19 +1,22 @@
 package runs
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
 
+	"mockserver/internal/statistics"
 	"mockserver/internal/wording"
-	"mockserver/listener/observe/verdict"
 )
 
 // Comparison compares two runs.
 type Comparison struct {
 	A       RunEntry     `json:"a" doc:"the first run"`
 	B       RunEntry     `json:"b" doc:"the second run"`
+	Text    string       `json:"text" doc:"what changed and by how much, in a sentence"`
 	Remarks []string     `json:"remarks" doc:"why the two runs cannot be compared as they are"`
 	Reasons []ReasonPair `json:"reasons" doc:"reasons not to trust the timing of either run, ordered by how long they held in a, then in b"`
 	// Explanations are not reasons by themselves.
@@ -33,11 +36,13 @@ type ReasonPair struct {
 // TotalDifferences contains the figures of two whole runs.
 type TotalDifferences struct {
 	Differences
+	WebhooksStarted Pair `json:"webhooks_started" doc:"webhooks that requests of the run triggered" row:"Webhooks started" unit:"count" of:"WebhooksStarted"`
 	WebhooksSent    Pair `json:"webhooks_sent" doc:"webhooks that were delivered" row:"Webhooks sent" unit:"count" of:"WebhooksSent"`
 	WebhooksDead    Pair `json:"webhooks_dead" doc:"webhooks that were given up" row:"Webhooks failed" unit:"count" of:"WebhooksDead"`
 	WebhooksRefused Pair `json:"webhooks_refused" doc:"webhooks that were not accepted" row:"Webhooks refused" unit:"count" of:"WebhooksRefused"`
-	WebhookLagP50   Pair `json:"webhook_lag_p50" doc:"how late first attempts of webhooks were, median" row:"Webhook lag p50" unit:"ms" of:"WebhookLag.P50"`
-	WebhookLagP99   Pair `json:"webhook_lag_p99" doc:"how late first attempts of webhooks were, 99th percentile" row:"Webhook lag p99" unit:"ms" of:"WebhookLag.P99"`
+	WebhooksPending Pair `json:"webhooks_pending" doc:"webhooks that were pending when the report became final" row:"Webhooks pending" unit:"count" of:"WebhooksPending"`
+	WebhookLagP50   Pair `json:"webhook_lag_p50" doc:"how late first attempts of webhooks were, median" row:"Webhook lag p50" unit:"ms" more:"worse" of:"WebhookLag.P50"`
+	WebhookLagP99   Pair `json:"webhook_lag_p99" doc:"how late first attempts of webhooks were, 99th percentile" row:"Webhook lag p99" unit:"ms" more:"worse" of:"WebhookLag.P99"`
 	CPU             Pair `json:"cpu" doc:"cores that the process kept busy" row:"CPU used, in cores" unit:"cores" of:"CPU"`
 	CPUShare        Pair `json:"cpu_share" doc:"share of the cores that the process may use" row:"CPU used, share of its limit" unit:"share" of:"UsedCPU"`
 	MachineCPU      Pair `json:"machine_cpu" doc:"share of the machine that was busy" row:"Machine busy" unit:"share" of:"MachineCPU"`
@@ -58,89 +63,156 @@ type EndpointPair struct {
 // Differences contains figures of two runs. Times are in milliseconds.
 type Differences struct {
 	Requests          Pair `json:"requests" doc:"requests that were answered" row:"Requests" unit:"count" of:"Requests"`
-	Rate              Pair `json:"rate" doc:"requests a second" row:"Requests a second" unit:"rate" of:"Rate"`
+	Rate              Pair `json:"rate" doc:"requests a second" row:"Requests a second" unit:"rate" more:"higher" of:"Rate"`
 	Errors            Pair `json:"errors" doc:"share of answers with status 500 or above" of:"Errors/Requests"`
-	DeclaredErrors    Pair `json:"errors_declared" doc:"share of answers with status 500 or above that are declared as responses" row:"Declared errors" unit:"share" of:"DeclaredErrors/Requests"`
-	InjectedErrors    Pair `json:"errors_injected" doc:"share of answers with status 500 or above that are injected as faults" row:"Injected errors" unit:"share" of:"InjectedErrors/Requests"`
-	OwnErrors         Pair `json:"errors_own" doc:"share of answers with status 500 or above that the server gave in place of what is declared" row:"Own errors" unit:"share" of:"OwnErrors/Requests"`
-	TotalP50          Pair `json:"total_p50" doc:"median of the response time" row:"Response time p50" unit:"ms" of:"Total.P50"`
-	TotalP90          Pair `json:"total_p90" doc:"90th percentile of the response time" row:"Response time p90" unit:"ms" of:"Total.P90"`
-	TotalP95          Pair `json:"total_p95" doc:"95th percentile of the response time" row:"Response time p95" unit:"ms" of:"Total.P95"`
-	TotalP99          Pair `json:"total_p99" doc:"99th percentile of the response time" row:"Response time p99" unit:"ms" of:"Total.P99"`
-	TotalP999         Pair `json:"total_p99_9" doc:"99.9th percentile of the response time" row:"Response time p99.9" unit:"ms" of:"Total.P999"`
+	DeclaredErrors    Pair `json:"errors_declared" doc:"share of answers with status 500 or above that are declared as responses" row:"Declared errors" unit:"share" more:"worse" of:"DeclaredErrors/Requests"`
+	InjectedErrors    Pair `json:"errors_injected" doc:"share of answers with status 500 or above that are injected as faults" row:"Injected errors" unit:"share" more:"worse" of:"InjectedErrors/Requests"`
+	OwnErrors         Pair `json:"errors_own" doc:"share of answers with status 500 or above that the server gave in place of what is declared" row:"Own errors" unit:"share" more:"worse" of:"OwnErrors/Requests"`
+	TotalP50          Pair `json:"total_p50" doc:"median of the response time" row:"Response time p50" unit:"ms" more:"worse" of:"Total.P50"`
+	TotalP90          Pair `json:"total_p90" doc:"90th percentile of the response time" row:"Response time p90" unit:"ms" more:"worse" of:"Total.P90"`
+	TotalP95          Pair `json:"total_p95" doc:"95th percentile of the response time" row:"Response time p95" unit:"ms" more:"worse" of:"Total.P95"`
+	TotalP99          Pair `json:"total_p99" doc:"99th percentile of the response time" row:"Response time p99" unit:"ms" more:"worse" of:"Total.P99"`
+	TotalP999         Pair `json:"total_p99_9" doc:"99.9th percentile of the response time" row:"Response time p99.9" unit:"ms" more:"worse" of:"Total.P999"`
 	TotalMax          Pair `json:"total_max" doc:"longest response time" row:"Response time, longest" unit:"ms" of:"Total.Max"`
-	OwnP50            Pair `json:"own_p50" doc:"median of the server's own time" row:"Own time p50" unit:"ms" of:"Own.P50"`
-	OwnP90            Pair `json:"own_p90" doc:"90th percentile of the server's own time" row:"Own time p90" unit:"ms" of:"Own.P90"`
-	OwnP99            Pair `json:"own_p99" doc:"99th percentile of the server's own time" row:"Own time p99" unit:"ms" of:"Own.P99"`
-	OwnP999           Pair `json:"own_p99_9" doc:"99.9th percentile of the server's own time" row:"Own time p99.9" unit:"ms" of:"Own.P999"`
-	UpstreamP50       Pair `json:"upstream_p50" doc:"median of the wait for bodies from URLs" row:"Upstream p50" unit:"ms" of:"Upstream.P50"`
-	UpstreamP99       Pair `json:"upstream_p99" doc:"99th percentile of the wait for bodies from URLs" row:"Upstream p99" unit:"ms" of:"Upstream.P99"`
-	InjectedP50       Pair `json:"injected_p50" doc:"median of the declared latency" row:"Injected p50" unit:"ms" of:"Injected.P50"`
-	InjectedP99       Pair `json:"injected_p99" doc:"99th percentile of the declared latency" row:"Injected p99" unit:"ms" of:"Injected.P99"`
-	InjectionErrorP99 Pair `json:"injection_error_p99" doc:"how much later than the declared latency the responses were ready, 99th percentile" row:"Injection error p99" unit:"ms" of:"InjectionError.P99"`
+	OwnP50            Pair `json:"own_p50" doc:"median of the server's own time" row:"Own time p50" unit:"ms" more:"worse" of:"Own.P50"`
+	OwnP90            Pair `json:"own_p90" doc:"90th percentile of the server's own time" row:"Own time p90" unit:"ms" more:"worse" of:"Own.P90"`
+	OwnP99            Pair `json:"own_p99" doc:"99th percentile of the server's own time" row:"Own time p99" unit:"ms" more:"worse" of:"Own.P99"`
+	OwnP999           Pair `json:"own_p99_9" doc:"99.9th percentile of the server's own time" row:"Own time p99.9" unit:"ms" more:"worse" of:"Own.P999"`
+	UpstreamP50       Pair `json:"upstream_p50" doc:"median of the wait for bodies from URLs" row:"Upstream p50" unit:"ms" more:"worse" of:"Upstream.P50"`
+	UpstreamP99       Pair `json:"upstream_p99" doc:"99th percentile of the wait for bodies from URLs" row:"Upstream p99" unit:"ms" more:"worse" of:"Upstream.P99"`
+	InjectedP50       Pair `json:"injected_p50" doc:"median of the declared latency" row:"Injected p50" unit:"ms" more:"worse" of:"Injected.P50"`
+	InjectedP99       Pair `json:"injected_p99" doc:"99th percentile of the declared latency" row:"Injected p99" unit:"ms" more:"worse" of:"Injected.P99"`
+	InjectionErrorP99 Pair `json:"injection_error_p99" doc:"how much later than the declared latency the responses were ready, 99th percentile" row:"Injection error p99" unit:"ms" more:"worse" of:"InjectionError.P99"`
 }
 
 // Pair is one figure of two runs. The side of a run that does not have the figure is nil.
 type Pair struct {
-	A          *float64 `json:"a" doc:"value of the first run; null if it has none"`
-	B          *float64 `json:"b" doc:"value of the second run; null if it has none"`
-	Difference *float64 `json:"difference" doc:"b minus a; null if either is missing"`
-	Change     *float64 `json:"change" doc:"change from a to b as a share of a: 0.1 is a tenth more; null if a is 0 or either is missing"`
+	A          *statistics.Figure `json:"a" doc:"figure of the first run; null if it has none. A count has no interval"`
+	B          *statistics.Figure `json:"b" doc:"figure of the second run; null if it has none"`
+	Difference *float64           `json:"difference" doc:"b minus a; null if either is missing or not determined"`
+	Low        *float64           `json:"low,omitempty" doc:"lower end of the 95 % interval of the difference"`
+	High       *float64           `json:"high,omitempty" doc:"upper end of the 95 % interval of the difference"`
+	Change     *float64           `json:"change" doc:"change from a to b as a share of a: 0.1 is a tenth more; null if a is 0, or either is missing or not determined"`
+	Finding    string             `json:"finding,omitempty" doc:"better, worse, higher or lower, not distinguishable, or not determined; missing for what is not tested"`
+
+	chance float64
 }
 
-// pairOf compares two figures, either of which may be nil.
-func pairOf(a, b *float64) Pair {
+// The findings that do not name a direction. opposite names the direction of a decrease.
+const (
+	notDistinguishable = "not distinguishable"
+	notDetermined      = "not determined"
+)
+
+var opposite = map[string]string{"worse": "better", "higher": "lower"}
+
+const (
+	// falseFindings is the share of findings that may be chance, and the probability that two runs of
+	// one configuration show any.
+	falseFindings = 0.05
+	// leastChange and leastMS are the smallest change of a time that is a finding: histograms have an
+	// error of 0.4 %, and from run to run a machine serves requests some microseconds faster or slower.
+	leastChange = 0.01
+	leastMS     = 0.05
+)
+
+// pairOf compares two figures, either of which may be nil. more is the finding if the second is
+// larger; "" for figures that are not tested.
+func pairOf(a, b *statistics.Figure, unit, more string) Pair {
 	p := Pair{A: a, B: b}
 	if a == nil || b == nil {
 		return p
 	}
-	p.Difference = new(*b - *a)
-	if *a != 0 {
-		p.Change = new(*b/(*a) - 1)
+	if a.Value == nil || b.Value == nil {
+		p.Finding = notDetermined
+		return p
+	}
+	p.Difference = new(*b.Value - *a.Value)
+	if *a.Value != 0 {
+		p.Change = new(*b.Value/(*a.Value) - 1)
+	}
+	if more == "" || a.Low == nil || b.Low == nil {
+		return p
+	}
+	by := statistics.Ratio
+	if unit == "share" {
+		by = statistics.Absolute
+	}
+	d := statistics.Compare(*a, *b, by)
+	p.Low, p.High, p.Finding, p.chance = &d.Low, &d.High, notDistinguishable, d.Chance
+	least := 0.0
+	if unit != "share" {
+		least = leastChange * *a.Value
+	}
+	if unit == "ms" {
+		least = max(least, leastMS)
+	}
+	if math.Abs(d.Value) <= least {
+		p.chance = 1
 	}
 	return p
 }
 
-// figureAt returns a figure of a struct by the names of its fields, such as "Own.P99"; nil if the
-// struct is nil, if the figure is unknown, or if it is of a distribution without values. Of two
-// names with a slash in between, it returns the share.
-func figureAt(of any, path string) *float64 {
-	part, whole, share := strings.Cut(path, "/")
-	v := reflect.Indirect(reflect.ValueOf(of))
-	if !v.IsValid() {
+// source is what the figures of a comparison are read from: a whole run or an endpoint.
+type source struct {
+	of          any
+	seconds     float64
+	dependences Dependences
+}
+
+// figure returns a figure by the names of its fields, such as "Own.P99"; nil if there is no source,
+// if the figure is unknown, or if it is of a distribution without values. Of two names with a slash
+// in between, it returns the share. name is the name of the figure in JSON.
+func (s *source) figure(path, name string) *statistics.Figure {
+	if s == nil {
 		return nil
 	}
-	for name := range strings.SplitSeq(part, ".") {
-		if s, ok := v.Interface().(verdict.Spread); ok && s.Count == 0 {
+	part, whole, share := strings.Cut(path, "/")
+	v := reflect.Indirect(reflect.ValueOf(s.of))
+	for field := range strings.SplitSeq(part, ".") {
+		if q, ok := v.Interface().(Quantiles); ok && q.Count == 0 {
 			return nil
 		}
-		v = v.FieldByName(name)
+		v = v.FieldByName(field)
 	}
-	if share {
-		all := figureAt(of, whole)
-		if *all == 0 {
+	number := func(v reflect.Value) uint64 {
+		if v.CanInt() {
+			return uint64(max(v.Int(), 0))
+		}
+		return v.Uint()
+	}
+	switch {
+	case share:
+		all := number(reflect.Indirect(reflect.ValueOf(s.of)).FieldByName(whole))
+		if all == 0 {
 			return nil
 		}
-		return new(*figureAt(of, part) / *all)
+		return new(statistics.Share(min(number(v), all), all, s.dependences[name]))
+	case name == "rate":
+		n := number(reflect.Indirect(reflect.ValueOf(s.of)).FieldByName("Requests"))
+		return new(statistics.Rate(n, s.seconds, s.dependences[name]))
 	}
-	switch v.Kind() {
-	case reflect.Pointer:
-		return v.Interface().(*float64)
-	case reflect.Float64:
-		return new(v.Float())
-	case reflect.Int64:
-		return new(float64(v.Int()))
+	switch x := v.Interface().(type) {
+	case statistics.Figure:
+		return &x
+	case *float64:
+		if x == nil {
+			return nil
+		}
+		return &statistics.Figure{Value: x}
+	case float64:
+		return &statistics.Figure{Value: &x}
 	}
-	return new(float64(v.Uint()))
+	return &statistics.Figure{Value: new(float64(number(v)))}
 }
 
 // fill sets the fields of type Pair of a struct to the figures that their tags name.
-func fill(into, a, b any) {
+func fill(into any, a, b *source) {
 	v := reflect.ValueOf(into).Elem()
 	for _, f := range reflect.VisibleFields(v.Type()) {
 		if f.Type == reflect.TypeFor[Pair]() {
-			path := f.Tag.Get("of")
-			v.FieldByIndex(f.Index).Set(reflect.ValueOf(pairOf(figureAt(a, path), figureAt(b, path))))
+			path, name := f.Tag.Get("of"), f.Tag.Get("json")
+			v.FieldByIndex(f.Index).Set(reflect.ValueOf(pairOf(a.figure(path, name), b.figure(path, name), f.Tag.Get("unit"), f.Tag.Get("more"))))
 		}
 	}
 }
@@ -148,28 +220,28 @@ func fill(into, a, b any) {
 // Compare compares two reports.
 func Compare(a, b *Report) *Comparison {
 	c := Comparison{A: a.Entry(), B: b.Entry(), Remarks: remarksOn(a, b), Reasons: causePairs(a.Verdict.Reasons, b.Verdict.Reasons), Explanations: causePairs(a.Verdict.Explanations, b.Verdict.Explanations), Endpoints: []EndpointPair{}}
-	fill(&c.Total, a.total(), b.total())
+	fill(&c.Total, a.source(), b.source())
 	in := map[string]*EndpointReport{}
 	for i := range b.Endpoints {
 		in[b.Endpoints[i].ID] = &b.Endpoints[i]
 	}
+	pair := func(named, one, other *EndpointReport) {
+		p := EndpointPair{Endpoint: named.Endpoint, Host: named.Host, If: named.If}
+		fill(&p.Differences, one.source(a.Total.Seconds), other.source(b.Total.Seconds))
+		c.Endpoints = append(c.Endpoints, p)
+	}
 	for i := range a.Endpoints {
 		one := &a.Endpoints[i]
-		c.Endpoints = append(c.Endpoints, endpointPair(one, one, in[one.ID]))
+		pair(one, one, in[one.ID])
 		delete(in, one.ID)
 	}
 	for i := range b.Endpoints {
 		if one := &b.Endpoints[i]; in[one.ID] != nil {
-			c.Endpoints = append(c.Endpoints, endpointPair(one, nil, one))
+			pair(one, nil, one)
 		}
 	}
+	c.find()
 	return &c
-}
-
-func endpointPair(named, a, b *EndpointReport) EndpointPair {
-	p := EndpointPair{Endpoint: named.Endpoint, Host: named.Host, If: named.If}
-	fill(&p.Differences, a.figures(), b.figures())
-	return p
 }
 
 // endpointFigures is an endpoint with a figure that its report does not contain.
@@ -178,8 +250,8 @@ type endpointFigures struct {
 	Errors uint64
 }
 
-// figures returns the figures of an endpoint, or nil for a nil endpoint.
-func (e *EndpointReport) figures() *endpointFigures {
+// source returns the figures of an endpoint, or nil for a nil endpoint.
+func (e *EndpointReport) source(seconds float64) *source {
 	if e == nil {
 		return nil
 	}
@@ -189,16 +261,94 @@ func (e *EndpointReport) figures() *endpointFigures {
 			all.Errors += n
 		}
 	}
-	return &all
+	return &source{&all, seconds, e.Dependences}
 }
 
 // totalFigures is a whole run with a figure that its report does not contain.
 type totalFigures struct {
-	verdict.Sample
+	Whole
 	UsedCPU *float64
 }
 
-func (r *Report) total() *totalFigures { return &totalFigures{r.Total, r.Total.CPUShare()} }
+func (r *Report) source() *source {
+	return &source{&totalFigures{r.Total, r.Total.CPUShare()}, r.Total.Seconds, r.Dependences}
+}
+
+// tested is a figure that was tested, with its name.
+type tested struct {
+	*Pair
+	name string
+	more string
+	unit string
+}
+
+// testedIn returns the figures of a struct that were tested; of is added to their names.
+func testedIn(of any, suffix string) []tested {
+	var list []tested
+	v := reflect.ValueOf(of).Elem()
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		if f.Type == reflect.TypeFor[Pair]() && f.Tag.Get("row") != "" {
+			p := v.FieldByIndex(f.Index).Addr().Interface().(*Pair)
+			if p.Finding == notDistinguishable {
+				list = append(list, tested{p, f.Tag.Get("row") + suffix, f.Tag.Get("more"), f.Tag.Get("unit")})
+			}
+		}
+	}
+	return list
+}
+
+// find says which figures differ by more than chance explains, given the number of figures, and sets
+// the headline.
+func (c *Comparison) find() {
+	all := testedIn(&c.Total, "")
+	for i := range c.Endpoints {
+		e := &c.Endpoints[i]
+		all = append(all, testedIn(&e.Differences, " of "+strings.TrimSpace(e.Endpoint+" "+e.Host+" "+e.If))...)
+	}
+	chances := make([]float64, len(all))
+	for i, t := range all {
+		chances[i] = t.chance
+	}
+	var found []tested
+	for i, differs := range statistics.Discoveries(chances, falseFindings) {
+		if differs {
+			t := all[i]
+			if t.Finding = t.more; *t.Difference < 0 {
+				t.Finding = opposite[t.more]
+			}
+			found = append(found, t)
+		}
+	}
+	c.Text = headline(found, len(all))
+}
+
+// namedInHeadline is how many figures the headline of a comparison names: those that changed most.
+const namedInHeadline = 3
+
+func headline(found []tested, all int) string {
+	if all == 0 {
+		return "Nothing can be compared: no figure is determined in both runs."
+	}
+	if len(found) == 0 {
+		return "No figure changed by more than chance explains."
+	}
+	slices.SortStableFunc(found, func(a, b tested) int { return cmp.Compare(b.size(), a.size()) })
+	var texts []string
+	for _, t := range found[:min(len(found), namedInHeadline)] {
+		texts = append(texts, fmt.Sprintf("%s is %s by %s (%s to %s)", t.name, t.Finding, differenceText(t.Difference, units[t.unit]), differenceText(t.Low, units[t.unit]), differenceText(t.High, units[t.unit])))
+	}
+	text := strings.Join(texts, "; ")
+	if more := len(found) - len(texts); more > 0 {
+		text += "; and " + wording.Count(more, "other figure") + " changed"
+	}
+	return text + "."
+}
+
+// size returns the change of a figure as a share of the smaller side, to order findings by.
+func (t *tested) size() float64 {
+	a, b := math.Abs(*t.A.Value), math.Abs(*t.B.Value)
+	return math.Abs(*t.Difference) / max(min(a, b), 1e-9)
+}
 
 // causePairs returns the reasons, or the explanations, of both runs in pairs.
 func causePairs(a, b []RunCause) []ReasonPair {
@@ -237,7 +387,7 @@ func remarksOn(a, b *Report) []string {
 		}
 	}
 	if a.Configuration.Hash != b.Configuration.Hash {
-		add("the configurations differ")
+		add("the configurations differ%s", declaredOtherwise(a.Endpoints, b.Endpoints))
 	}
 	if a.Machine != b.Machine {
 		add("the machines, or what the program may use of them, differ")
@@ -245,11 +395,39 @@ func remarksOn(a, b *Report) []string {
 	if a.Program != b.Program {
 		add("the versions of the program differ: %s and %s", a.Program.Version, b.Program.Version)
 	}
-	if short := min(a.Total.Requests, b.Total.Requests); short < fewRequests {
-		add("one of the runs has only %s: percentiles of so few say little", wording.Count(int(short), "request"))
-	}
 	return remarks
 }
 
-// fewRequests is the number below which the 99.9th percentile is a single request.
-const fewRequests = 1000
+// declaredOtherwise names the endpoints that had requests in only one of two runs, or that were declared differently.
+func declaredOtherwise(a, b []EndpointReport) string {
+	in := map[string]*EndpointReport{}
+	for i := range b {
+		in[b[i].ID] = &b[i]
+	}
+	var names []string
+	for i := range a {
+		switch other := in[a[i].ID]; {
+		case other == nil:
+			names = append(names, a[i].Endpoint+" had requests only in a")
+		case other.Declaration != a[i].Declaration:
+			names = append(names, a[i].Endpoint+" is declared differently")
+		}
+		delete(in, a[i].ID)
+	}
+	for i := range b {
+		if in[b[i].ID] != nil {
+			names = append(names, b[i].Endpoint+" had requests only in b")
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	text := ": " + strings.Join(names[:min(len(names), endpointsNamed)], ", ")
+	if more := len(names) - endpointsNamed; more > 0 {
+		text += ", and " + wording.Count(more, "other endpoint")
+	}
+	return text
+}
+
+// endpointsNamed is how many endpoints a remark names.
+const endpointsNamed = 5

@@ -21,7 +21,7 @@ func (c *Comparison) Page() ([]byte, error) {
 }
 
 // pairRow is a pair formatted as text.
-type pairRow struct{ Name, A, B, Difference, Change string }
+type pairRow struct{ Name, A, B, Difference, Change, Finding string }
 
 // units contains functions that format figures, keyed by the unit in the tag of their field.
 var units = map[string]func(float64) string{
@@ -37,7 +37,11 @@ func rows(differences any) []pairRow {
 	for _, f := range reflect.VisibleFields(v.Type()) {
 		if name := f.Tag.Get("row"); name != "" {
 			p, text := v.FieldByIndex(f.Index).Interface().(Pair), units[f.Tag.Get("unit")]
-			list = append(list, pairRow{name, figureText(p.A, text), figureText(p.B, text), differenceText(p.Difference, text), changeText(p.Change)})
+			difference := differenceText(p.Difference, text)
+			if p.Low != nil {
+				difference += " (" + differenceText(p.Low, text) + " to " + differenceText(p.High, text) + ")"
+			}
+			list = append(list, pairRow{name, intervalText(p.A, text), intervalText(p.B, text), difference, changeText(p.Change), p.Finding})
 		}
 	}
 	return list

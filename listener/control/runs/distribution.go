@@ -2,6 +2,7 @@ package runs
 
 import (
 	"math"
+	"reflect"
 	"time"
 
 	"mockserver/internal/histogram"
@@ -14,37 +15,23 @@ type Bucket struct {
 	Count uint64  `json:"count" doc:"number of values in the bucket, above the bound of the one before"`
 }
 
-// distributions lists the distributions of a run, in the order of the fields of Distributions.
-var distributions = [...]struct {
-	name, title string
-	of          func(*Totals) *histogram.Snapshot
-}{
-	{"own", "Own time", func(t *Totals) *histogram.Snapshot { return &t.All.Service }},
-	{"upstream", "Upstream", func(t *Totals) *histogram.Snapshot { return &t.All.Upstream }},
-	{"injected", "Injected latency", func(t *Totals) *histogram.Snapshot { return &t.All.Injected }},
-	{"injection_error", "Injection error", func(t *Totals) *histogram.Snapshot { return &t.All.InjectionError }},
-	{"webhook_lag", "Webhook lag", func(t *Totals) *histogram.Snapshot { return &t.WebhookLag }},
-}
+// distributions lists the distributions of a run, in the order of the fields of verdict.Times.
+var distributions = func() (list [11]struct{ name, title string }) {
+	for i, f := range reflect.VisibleFields(reflect.TypeFor[verdict.Times[int]]()) {
+		list[i].name, list[i].title = f.Tag.Get("json"), f.Tag.Get("title")
+	}
+	return list
+}()
 
-// Distributions contains the distributions of a run in one form.
-type Distributions[T any] struct {
-	Own            []T `json:"own" doc:"the server's own time"`
-	Upstream       []T `json:"upstream" doc:"the wait for bodies from URLs"`
-	Injected       []T `json:"injected" doc:"the declared latency"`
-	InjectionError []T `json:"injection_error" doc:"how much later than the declared latency the responses were ready"`
-	WebhookLag     []T `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
-}
-
-func (d *Distributions[T]) all() [len(distributions)]*[]T {
-	return [...]*[]T{&d.Own, &d.Upstream, &d.Injected, &d.InjectionError, &d.WebhookLag}
-}
-
-// Histograms contains the distributions by length.
-type Histograms struct{ Distributions[Bucket] }
+// Histograms contains the distributions by length. A distribution is empty if nothing was timed.
+type Histograms struct{ verdict.Times[[]Bucket] }
 
 // bucketsOf returns the buckets of a distribution. They end at 1, 2 and 5 times powers of ten, from
 // 1 µs to 50 s. The last one has no end.
 func bucketsOf(l histogram.Snapshot) []Bucket {
+	if l.Count == 0 {
+		return []Bucket{}
+	}
 	var ends []time.Duration
 	for power := time.Microsecond; power <= 10*time.Second; power *= 10 {
 		ends = append(ends, power, 2*power, 5*power)
@@ -67,7 +54,7 @@ type Percentile struct {
 
 // Percentiles contains the distributions by percentile. As in HdrHistogram, the steps become smaller
 // towards 100 %. A distribution is empty if nothing was timed.
-type Percentiles struct{ Distributions[Percentile] }
+type Percentiles struct{ verdict.Times[[]Percentile] }
 
 // percentilesOf returns a distribution by percentile, with the same steps between any two nines: 0
 // to 90, 90 to 99, 99 to 99.9. It ends with the longest duration, as soon as less than one duration

@@ -33,6 +33,7 @@ type Fleet struct {
 	ID, Name string
 	Begin    time.Time
 	End      *time.Time // nil while it runs
+	Final    bool       // whether the totals no longer change
 	Now      time.Time  // the time up to which the totals reach; *End if End is not nil
 	Parts    []Part
 	Joined   []string // addresses that were added during the run
@@ -62,7 +63,7 @@ func (f *Fleet) Report() *Report {
 		known = []*Totals{{Sample: verdict.Sample{Time: f.Now}}}
 	}
 	r := reportOf(known)
-	r.ID, r.Name, r.Running, r.Begin, r.End = f.ID, f.Name, f.End == nil, f.Begin.UTC(), f.End
+	r.ID, r.Name, r.Running, r.Begin, r.End, r.Final = f.ID, f.Name, f.End == nil, f.Begin.UTC(), f.End, f.Final
 	r.Replicas = []ReplicaReport{}
 	for i := range f.Parts {
 		r.Replicas = append(r.Replicas, f.Parts[i].report(r.Total.Requests))
@@ -70,10 +71,14 @@ func (f *Fleet) Report() *Report {
 	r.Verdict = f.verdict(r)
 	r.Configuration.Changed = r.Configuration.Changed || slices.Contains(r.Verdict.Decisive, configurationDiffers)
 	r.HDR = map[string]string{}
-	for _, d := range distributions {
-		r.HDR[d.name] = hdrOf(sumOf(known, d.of))
+	times := make([]*verdict.Times[histogram.Snapshot], len(known))
+	for i, t := range known {
+		times[i] = &t.Times
 	}
-	r.HDR["total"] = hdrOf(sumOf(known, func(t *Totals) *histogram.Snapshot { return &t.All.Total }))
+	sum := verdict.SumOf(times)
+	for i, l := range sum.All() {
+		r.HDR[distributions[i].name] = hdrOf(*l)
+	}
 	return r
 }
 
@@ -85,7 +90,9 @@ func (p *Part) report(all uint64) ReplicaReport {
 	}
 	s := &t.Sample
 	one.Begin, one.Seconds, one.Trusted, one.Decisive = t.Begin, s.Seconds, t.Verdict.Trusted, t.Verdict.Decisive
-	one.Requests, one.Rate, one.TotalP50, one.TotalP99, one.OwnP99 = s.Requests, s.Rate, s.Total.P50, s.Total.P99, s.Own.P99
+	one.Requests, one.Rate = s.Requests, s.Rate
+	total, own := quantilesOf(t.Total, "total", t.Dependences), quantilesOf(t.Own, "own", t.Dependences)
+	one.TotalP50, one.TotalP99, one.OwnP99 = total.P50, total.P99, own.P99
 	one.CPU, one.CPULimit, one.Version, one.Hash = s.CPU, s.CPULimit, t.Program.Version, t.Configuration.Hash
 	if all > 0 {
 		one.Share = float64(s.Requests) / float64(all)
@@ -117,7 +124,7 @@ func (f *Fleet) verdict(r *Report) RunVerdict {
 			v.Changes = append(v.Changes, c)
 		}
 		if s := &p.Totals.Sample; own.Size != "" && max(s.Own.P99, s.InjectionError.P99) > widest {
-			widest, v.Size = max(s.Own.P99, s.InjectionError.P99), p.Address+": "+own.Size
+			widest, v.Size, v.Added = max(s.Own.P99, s.InjectionError.P99), p.Address+": "+own.Size, own.Added
 		}
 	}
 	v.Decisive, v.Unknown = once(v.Decisive), once(v.Unknown)

@@ -23,7 +23,7 @@ func partOf(hash string, seconds float64, lengths ...time.Duration) *Totals {
 	e := EndpointTotals{EndpointCounts: record.EndpointCounts{ID: "e", Endpoint: "GET /a", Requests: n, Statuses: map[int]uint64{200: n}, Faults: map[string]uint64{}, Total: l, Service: l, UpstreamWait: l}}
 	t := &Totals{
 		ID: "r", Verdict: RunVerdict{Trusted: true, Decisive: []string{}}, Configuration: Configuration{Hash: hash}, Sample: verdict.Sample{Seconds: seconds, Requests: n},
-		All: e, Endpoints: []EndpointTotals{e}, Machine: Machine{OS: "linux", CPUs: 8, Procs: 4}, Program: Program{Version: "1"},
+		Times: verdict.TimesOf(&e.EndpointCounts), Endpoints: []EndpointTotals{e}, Machine: Machine{OS: "linux", CPUs: 8, Procs: 4}, Program: Program{Version: "1"},
 	}
 	return t
 }
@@ -51,11 +51,12 @@ func TestFleet_MergesExactly(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := fleetOf(one, two).Report()
-	all := verdict.SpreadOf(histogram.Of(time.Millisecond, 2*time.Millisecond, 3*time.Millisecond, time.Second))
-	if r.Total.Total != all || r.Total.Own != all || r.Total.UpstreamWait != all || r.Total.Requests != 4 || r.Total.Seconds != 10 || r.Total.Rate != 0.4 {
+	all := quantilesOf(histogram.Of(time.Millisecond, 2*time.Millisecond, 3*time.Millisecond, time.Second), "total", nil)
+	same := func(a, b Quantiles) bool { return reflect.DeepEqual(a, b) }
+	if all.P50.Value != nil || !same(r.Total.Total, all) || !same(r.Total.Own, all) || !same(r.Total.UpstreamWait, all) || r.Total.Requests != 4 || r.Total.Seconds != 10 || r.Total.Rate != 0.4 {
 		t.Errorf("total %+v, want %+v", r.Total, all)
 	}
-	if len(r.Endpoints) != 2 || r.Endpoints[0].Endpoint != "GET /b" || r.Endpoints[1].Requests != 5 || r.Endpoints[1].Statuses[200] != 4 || r.Endpoints[1].Statuses[503] != 1 || r.Endpoints[1].Total != all {
+	if len(r.Endpoints) != 2 || r.Endpoints[0].Endpoint != "GET /b" || r.Endpoints[1].Requests != 5 || r.Endpoints[1].Statuses[200] != 4 || r.Endpoints[1].Statuses[503] != 1 || !same(r.Endpoints[1].Total, all) {
 		t.Errorf("the endpoints are %+v", r.Endpoints)
 	}
 	if len(r.Unmatched) != 2 || r.Unmatched[0].Path != "/x" || r.Unmatched[0].Count != 5 || r.Unmatched[1].Count != 4 {

@@ -14,61 +14,40 @@ import (
 // Report returns the report on a run of one server.
 func (t *Totals) Report() *Report {
 	r := reportOf([]*Totals{t})
-	r.ID, r.Name, r.Running, r.Begin, r.End = t.ID, t.Name, t.Running, t.Begin, t.End
+	r.ID, r.Name, r.Running, r.Begin, r.End, r.Final = t.ID, t.Name, t.Running, t.Begin, t.End, t.Final
 	r.Verdict = t.Verdict
 	return r
 }
 
 // reportOf returns the report on the sum of the totals of one or more replicas, without a verdict.
 func reportOf(parts []*Totals) *Report {
-	total := sampleOf(parts)
+	times := make([]*verdict.Times[histogram.Snapshot], len(parts))
+	all, weights := make([]Dependences, len(parts)), make([]uint64, len(parts))
+	for i, t := range parts {
+		times[i], all[i], weights[i] = &t.Times, t.Dependences, t.Sample.Requests
+	}
+	sum := verdict.SumOf(times)
+	joint := merged(all, weights)
+	total := wholeOf(sampleOf(parts), &sum, joint)
 	report := &Report{
-		Form: 1, Program: programOf(parts), Machine: machineOf(parts), Configuration: configurationOf(parts),
-		Total: total, Endpoints: []EndpointReport{}, Timeline: thinned(timelineOf(parts), pointsKept), State: stateOf(parts),
+		Form: 2, Program: programOf(parts), Machine: machineOf(parts), Configuration: configurationOf(parts),
+		Total: total, Dependences: joint, Endpoints: []EndpointReport{}, Timeline: thinned(timelineOf(parts), pointsKept), State: stateOf(parts),
 	}
 	busiest := endpointsOf(parts, total.Seconds)
 	report.Endpoints = append(report.Endpoints, busiest[:min(len(busiest), endpointsReported)]...)
 	report.OtherEndpoints = len(busiest) - len(report.Endpoints)
-	for i, d := range distributions {
-		sum := sumOf(parts, d.of)
-		*report.Histograms.all()[i], *report.Percentiles.all()[i] = bucketsOf(sum), percentilesOf(sum)
-	}
+	report.Histograms.Times, report.Percentiles.Times = verdict.TimesAs(&sum, bucketsOf), verdict.TimesAs(&sum, percentilesOf)
 	report.Unmatched, report.OtherUnmatched = unmatchedOf(parts)
 	return report
 }
 
-// sumOf adds up one distribution of all parts.
-func sumOf(parts []*Totals, of func(*Totals) *histogram.Snapshot) histogram.Snapshot {
-	return histogram.Sum(func(yield func(histogram.Snapshot) bool) {
-		for _, t := range parts {
-			if l := of(t); l.Count > 0 && !yield(*l) {
-				return
-			}
-		}
-	})
-}
-
 // sampleOf returns the run as one sample. Counts, and the resources that processes use, are added
-// up; distributions of requests, webhooks and probes are merged exactly. For a figure that
-// describes a machine or a runtime, the largest value of all parts is taken.
+// up. For a figure that describes a machine or a runtime, the largest value of all parts is taken.
 func sampleOf(parts []*Totals) verdict.Sample {
 	s := parts[0].Sample
 	for _, t := range parts[1:] {
 		s.Add(&t.Sample)
 	}
-	if len(parts) == 1 {
-		return s
-	}
-	spread := func(of func(*Totals) *histogram.Snapshot) verdict.Spread { return verdict.SpreadOf(sumOf(parts, of)) }
-	s.Total = spread(func(t *Totals) *histogram.Snapshot { return &t.All.Total })
-	s.Own = spread(func(t *Totals) *histogram.Snapshot { return &t.All.Service })
-	s.Upstream = spread(func(t *Totals) *histogram.Snapshot { return &t.All.Upstream })
-	s.UpstreamWait = spread(func(t *Totals) *histogram.Snapshot { return &t.All.UpstreamWait })
-	s.Injected = spread(func(t *Totals) *histogram.Snapshot { return &t.All.Injected })
-	s.InjectionError = spread(func(t *Totals) *histogram.Snapshot { return &t.All.InjectionError })
-	s.WebhookLag = spread(func(t *Totals) *histogram.Snapshot { return &t.WebhookLag })
-	s.Probe = spread(func(t *Totals) *histogram.Snapshot { return &t.Probe })
-	s.Echo = spread(func(t *Totals) *histogram.Snapshot { return &t.Echo })
 	if s.Rate = 0; s.Seconds > 0 {
 		s.Rate = float64(s.Requests) / s.Seconds
 	}
@@ -99,16 +78,18 @@ func endpointsOf(parts []*Totals, seconds float64) []EndpointReport {
 	list := make([]EndpointReport, 0, len(order))
 	for _, id := range order {
 		same := found[id]
-		sum := same[0].EndpointCounts
+		sum, joint := same[0].EndpointCounts, same[0].Dependences
 		if len(same) > 1 {
 			counts := make([]*record.EndpointCounts, len(same))
+			all, weights := make([]Dependences, len(same)), make([]uint64, len(same))
 			for i, e := range same {
-				counts[i] = &e.EndpointCounts
+				counts[i], all[i], weights[i] = &e.EndpointCounts, e.Dependences, e.Requests
 			}
-			sum = record.Total(counts)
+			sum, joint = record.Total(counts), merged(all, weights)
 		}
-		e := endpointReport(&sum, seconds)
-		e.ID, e.Endpoint, e.Host, e.If, e.Declared = id, same[0].Endpoint, same[0].Host, same[0].If, same[0].Declared
+		e := endpointReport(&sum, seconds, joint)
+		e.ID, e.Endpoint, e.Host, e.If, e.Declared, e.Declaration = id, same[0].Endpoint, same[0].Host, same[0].If, same[0].Declared, same[0].Declaration
+		e.compareDeclared()
 		list = append(list, e)
 	}
 	slices.SortStableFunc(list, func(a, b EndpointReport) int { return cmp.Compare(b.Requests, a.Requests) })

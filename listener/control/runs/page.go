@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"mockserver/internal/statistics"
 	"mockserver/listener/observe/verdict"
 )
 
@@ -28,8 +29,9 @@ var reportTemplates = sync.OnceValues(func() (*template.Template, error) {
 		"count": countText, "rate": rateText, "clock": clockText, "moment": momentText, "statuses": statusesText, "faults": faultsText,
 		"legible": legible, "path": breakable,
 		"seconds": func(s float64) string { return "for " + verdict.Short(s) + " s" },
-		"p50":     func(s verdict.Spread) string { return quantileText(s, s.P50) },
-		"p99":     func(s verdict.Spread) string { return quantileText(s, s.P99) },
+		"p50":     func(q Quantiles) string { return quantileText(q.Count, q.P50) },
+		"p99":     func(q Quantiles) string { return quantileText(q.Count, q.P99) },
+		"figure":  func(f statistics.Figure) string { return intervalText(&f, msText) },
 		"add1":    func(i int) int { return i + 1 },
 		"rows":    rows,
 		"signed":  func(n int64) string { return countText(uint64(max(n, 0))) },
@@ -49,13 +51,26 @@ type timesRow struct {
 // times returns how the requests to an endpoint spent their time. It omits empty distributions.
 func times(e EndpointReport) []timesRow {
 	var rows []timesRow
-	add := func(name string, s verdict.Spread) {
-		if s.Count > 0 {
-			rows = append(rows, timesRow{name, [...]string{msText(s.P50), msText(s.P90), msText(s.P95), msText(s.P99), msText(s.P999), msText(s.Max)}})
+	add := func(name string, q Quantiles) {
+		if q.Count == 0 {
+			return
 		}
+		row := timesRow{Name: name}
+		for i, f := range q.figures() {
+			row.Texts[i] = intervalText(f, msText)
+		}
+		row.Texts[len(row.Texts)-1] = msText(q.Max)
+		rows = append(rows, row)
 	}
 	if d := e.Declared; d != nil {
-		rows = append(rows, timesRow{"declared", [...]string{msText(d.P50), msText(d.P90), msText(d.P95), msText(d.P99), msText(d.P999), none}})
+		row := timesRow{Name: "declared"}
+		for i, ms := range [...]float64{d.P50, d.P90, d.P95, d.P99, d.P999} {
+			if row.Texts[i] = msText(ms); slices.Contains(d.Outside, percentiles[i].name) {
+				row.Texts[i] += ", outside"
+			}
+		}
+		row.Texts[len(row.Texts)-1] = none
+		rows = append(rows, row)
 	}
 	add("response time", e.Total)
 	add("injected", e.Injected)
@@ -119,17 +134,17 @@ var moreFigures = [...][3]string{
 
 // figures returns the figures of the whole run.
 func (r *Report) figures() (list [][2]string) {
-	total := r.total()
-	add := func(name, path, unit string) {
-		list = append(list, [2]string{name, figureText(figureAt(total, path), units[unit])})
+	total := r.source()
+	add := func(name, path, unit, json string) {
+		list = append(list, [2]string{name, intervalText(total.figure(path, json), units[unit])})
 	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[TotalDifferences]()) {
 		if name := f.Tag.Get("row"); name != "" {
-			add(name, f.Tag.Get("of"), f.Tag.Get("unit"))
+			add(name, f.Tag.Get("of"), f.Tag.Get("unit"), f.Tag.Get("json"))
 		}
 	}
 	for _, f := range moreFigures {
-		add(f[0], f[1], f[2])
+		add(f[0], f[1], f[2], "")
 	}
 	return list
 }

@@ -8,24 +8,27 @@ import (
 
 	"mockserver/config/item"
 	"mockserver/internal/machine"
+	"mockserver/internal/statistics"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/observe/verdict"
 )
 
 // Report describes what happened in a run. Durations are in milliseconds unless stated otherwise.
 type Report struct {
-	Form    int        `json:"form" doc:"format of the report: 1"`
+	Form    int        `json:"form" doc:"format of the report: 2"`
 	ID      string     `json:"id" doc:"ID of the run"`
 	Name    string     `json:"name" doc:"name of the run"`
 	Running bool       `json:"running" doc:"whether the run is under way"`
 	Begin   time.Time  `json:"begin" doc:"when it began"`
 	End     *time.Time `json:"end" doc:"when it ended; null while it runs"`
+	Final   bool       `json:"final" doc:"whether the report no longer changes: the webhooks of the run have ended, or were pending for longer than settle"`
 
 	Verdict        RunVerdict         `json:"verdict" doc:"whether its timing can be trusted"`
 	Program        Program            `json:"program" doc:"program that ran"`
 	Machine        Machine            `json:"machine" doc:"machine that the program ran on"`
 	Configuration  Configuration      `json:"configuration" doc:"configuration that was served"`
-	Total          verdict.Sample     `json:"total" doc:"the whole run as one sample"`
+	Total          Whole              `json:"total" doc:"the whole run as one sample"`
+	Dependences    Dependences        `json:"dependences,omitempty" doc:"figures of the whole run that depend on each other over time, by name; their intervals allow for it"`
 	Endpoints      []EndpointReport   `json:"endpoints" doc:"endpoints that had requests, the busiest first, at most 500"`
 	OtherEndpoints int                `json:"other_endpoints" doc:"how many more endpoints had requests"`
 	Histograms     Histograms         `json:"histograms" doc:"distributions of the run"`
@@ -133,12 +136,14 @@ type EndpointReport struct {
 	Refused        uint64            `json:"refused" doc:"requests answered with 503 because the queue of a capacity was full"`
 	In             uint64            `json:"bytes_in" doc:"bytes of request bodies"`
 	Out            uint64            `json:"bytes_out" doc:"bytes of response bodies"`
-	Total          verdict.Spread    `json:"total" doc:"the response time"`
-	Own            verdict.Spread    `json:"own" doc:"the server's own time, excluding the injected latency, any delay beyond it, and the wait for upstreams"`
-	Upstream       verdict.Spread    `json:"upstream" doc:"the wait for bodies from URLs, of requests that had to wait"`
+	Total          Quantiles         `json:"total" doc:"the response time"`
+	Own            Quantiles         `json:"own" doc:"the server's own time, excluding the injected latency, any delay beyond it, and the wait for upstreams"`
+	Upstream       Quantiles         `json:"upstream" doc:"the wait for bodies from URLs, of requests that had to wait"`
 	Declared       *Declared         `json:"declared" doc:"percentiles of the latencies declared at the end, of the requests that have one; null if there is none, and for sequence-hold"`
-	Injected       verdict.Spread    `json:"injected" doc:"the declared latency"`
-	InjectionError verdict.Spread    `json:"injection_error" doc:"how much later than the declared latency the responses were ready, as clients see it"`
+	Injected       Quantiles         `json:"injected" doc:"the declared latency"`
+	InjectionError Quantiles         `json:"injection_error" doc:"how much later than the declared latency the responses were ready, as clients see it"`
+	Declaration    string            `json:"declaration,omitempty" doc:"hash of the declaration at the end of the run"`
+	Dependences    Dependences       `json:"dependences,omitempty" doc:"figures that depend on each other over time, by name; their intervals allow for it"`
 }
 
 // UnmatchedReport describes the requests with one method, host and path that matched no endpoint.
@@ -160,18 +165,18 @@ type ReplicaReport struct {
 	Seconds     float64   `json:"seconds" doc:"seconds of the run that its numbers cover"`
 	Lost        string    `json:"lost,omitempty" doc:"why its numbers end before the run; missing if they do not"`
 
-	Trusted  bool     `json:"trusted" doc:"whether its timing can be trusted"`
-	Decisive []string `json:"decisive" doc:"codes of the reasons for which its timing cannot be trusted"`
-	Requests uint64   `json:"requests" doc:"requests that it answered"`
-	Rate     float64  `json:"rate" doc:"requests a second"`
-	Share    float64  `json:"share" doc:"its share of all requests, 0 to 1"`
-	TotalP50 float64  `json:"total_p50" doc:"median of the response time"`
-	TotalP99 float64  `json:"total_p99" doc:"99th percentile of the response time"`
-	OwnP99   float64  `json:"own_p99" doc:"99th percentile of its own time"`
-	CPU      *float64 `json:"cpu" doc:"cores that it kept busy; null if the system does not report it"`
-	CPULimit float64  `json:"cpu_limit" doc:"cores that it may use"`
-	Version  string   `json:"version" doc:"version of the program"`
-	Hash     string   `json:"hash" doc:"hash of its configuration, at the beginning of the run"`
+	Trusted  bool              `json:"trusted" doc:"whether its timing can be trusted"`
+	Decisive []string          `json:"decisive" doc:"codes of the reasons for which its timing cannot be trusted"`
+	Requests uint64            `json:"requests" doc:"requests that it answered"`
+	Rate     float64           `json:"rate" doc:"requests a second"`
+	Share    float64           `json:"share" doc:"its share of all requests, 0 to 1"`
+	TotalP50 statistics.Figure `json:"total_p50" doc:"median of the response time"`
+	TotalP99 statistics.Figure `json:"total_p99" doc:"99th percentile of the response time"`
+	OwnP99   statistics.Figure `json:"own_p99" doc:"99th percentile of its own time"`
+	CPU      *float64          `json:"cpu" doc:"cores that it kept busy; null if the system does not report it"`
+	CPULimit float64           `json:"cpu_limit" doc:"cores that it may use"`
+	Version  string            `json:"version" doc:"version of the program"`
+	Hash     string            `json:"hash" doc:"hash of its configuration, at the beginning of the run"`
 }
 
 // Declared contains percentiles of a declared latency, in milliseconds.
@@ -181,6 +186,8 @@ type Declared struct {
 	P95  float64 `json:"p95" doc:"95th percentile"`
 	P99  float64 `json:"p99" doc:"99th percentile"`
 	P999 float64 `json:"p99_9" doc:"99.9th percentile"`
+	// Outside is set in reports.
+	Outside []string `json:"outside,omitempty" doc:"the percentiles that lie outside the interval of those that were delivered, which injected has"`
 }
 
 // declaredBy returns the percentiles of the latencies of an endpoint, or nil if it has none.
@@ -196,11 +203,27 @@ func declaredBy(e *item.Endpoint) *Declared {
 	return &Declared{P50: at(0.5), P90: at(0.9), P95: at(0.95), P99: at(0.99), P999: at(0.999)}
 }
 
-func endpointReport(c *record.EndpointCounts, seconds float64) EndpointReport {
+// compareDeclared names the declared percentiles that lie outside the interval of those delivered. The
+// injected latency is recorded with an error of at most 0.4 %.
+func (e *EndpointReport) compareDeclared() {
+	if e.Declared == nil {
+		return
+	}
+	d := *e.Declared
+	for i, declared := range [...]float64{d.P50, d.P90, d.P95, d.P99, d.P999} {
+		if f := e.Injected.figures()[i]; f.Value != nil && (declared < *f.Low*0.996 || declared > *f.High*1.004) {
+			d.Outside = append(d.Outside, percentiles[i].name)
+		}
+	}
+	e.Declared = &d
+}
+
+func endpointReport(c *record.EndpointCounts, seconds float64, d Dependences) EndpointReport {
 	e := EndpointReport{
 		ID: c.ID, Endpoint: c.Endpoint, Host: c.Host, If: c.If, Requests: c.Requests, Statuses: c.Statuses, Faults: c.Faults,
 		ErrorKinds: verdict.ErrorKindsOf(c), Limited: c.Limited, Refused: c.Refused, In: c.In, Out: c.Out,
-		Total: verdict.SpreadOf(c.Total), Own: verdict.SpreadOf(c.Service), Upstream: verdict.SpreadOf(c.Upstream), Injected: verdict.SpreadOf(c.Injected), InjectionError: verdict.SpreadOf(c.InjectionError),
+		Total: quantilesOf(c.Total, "total", d), Own: quantilesOf(c.Service, "own", d), Upstream: quantilesOf(c.Upstream, "upstream", d),
+		Injected: quantilesOf(c.Injected, "injected", d), InjectionError: quantilesOf(c.InjectionError, "injection_error", d), Dependences: d,
 	}
 	if seconds > 0 {
 		e.Rate = float64(c.Requests) / seconds

@@ -2,11 +2,14 @@ package runs
 
 import (
 	"cmp"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"mockserver/config/item"
+	"mockserver/dispatcher"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/observe/verdict"
 )
@@ -32,18 +35,24 @@ type run struct {
 	first    *verdict.Reading         // nil after the end
 	misses   map[unmatchedKind]uint64 // how often each unmatched request had been received before the run
 	points   []Point                  // see put
-	each     float64                  // seconds that a point covers
-	held     map[string]*RunCause     // reasons, keyed by code
-	explain  map[string]*RunCause     // explanations, keyed by code
-	bad      float64                  // seconds that were not trusted
-	judged   float64                  // seconds that were judged
+	blocks   blocks
+	last     *verdict.Reading     // the end of the last block
+	each     float64              // seconds that a point covers
+	held     map[string]*RunCause // reasons, keyed by code
+	explain  map[string]*RunCause // explanations, keyed by code
+	bad      float64              // seconds that were not trusted
+	judged   float64              // seconds that were judged
 	changes  []Change
 	spec     string // fingerprint of the specification at the beginning
 	changed  bool   // another specification was served meanwhile
 	fleet    *Membership
+	webhooks *dispatcher.Tally // those that requests of the run triggered
+	settle   time.Duration     // how long after the end they are waited for
 
-	report *Report // nil before the end
-	totals *Totals // of a fleet's run that has ended; otherwise nil
+	end    *verdict.Reading // nil before the end, and once the report is final
+	ended  setting          // at the end
+	report *Report          // nil before the end
+	totals *Totals          // of a fleet's run that has ended; otherwise nil
 }
 
 // unmatchedKind identifies unmatched requests of the same kind.
@@ -54,11 +63,17 @@ type Beginning struct {
 	ID    string // "" for the next number
 	Name  string // "" for a name derived from the ID
 	Fleet *Membership
+	// Settle is how long after its end the webhooks of the run are waited for.
+	Settle time.Duration
 }
 
-func newRun(b Beginning, first *verdict.Reading, misses []record.Miss, spec string) *run {
+// DefaultSettle is the default of Beginning.Settle.
+const DefaultSettle = 30 * time.Second
+
+func newRun(b Beginning, first *verdict.Reading, misses []record.Miss, spec string, webhooks *dispatcher.Tally) *run {
 	r := &run{
-		id: b.ID, name: b.Name, fleet: b.Fleet, begin: first.Time, first: first, spec: spec, each: verdict.Every.Seconds(),
+		webhooks: webhooks, settle: b.Settle,
+		id: b.ID, name: b.Name, fleet: b.Fleet, begin: first.Time, first: first, last: first, spec: spec, each: verdict.Every.Seconds(),
 		misses: map[unmatchedKind]uint64{}, held: map[string]*RunCause{}, explain: map[string]*RunCause{},
 	}
 	if b.Name == "" {
@@ -82,7 +97,8 @@ type setting struct {
 }
 
 // sampled adds a sample and the verdict that follows from it.
-func (r *run) sampled(s verdict.Sample, v verdict.Verdict) {
+func (r *run) sampled(s verdict.Sample, v verdict.Verdict, end *verdict.Reading) {
+	r.blocks, r.last = r.blocks.put(blockOf(r.last, end, &s)), end
 	at := s.Time.Sub(r.begin).Seconds()
 	r.points, r.each = put(r.points, r.each, pointOf(&s, at, v.Trusted))
 	r.judged += s.Seconds
@@ -115,7 +131,7 @@ func (r *run) sampled(s verdict.Sample, v verdict.Verdict) {
 // verdict judges the run so far; whole is the verdict on its figures.
 func (r *run) verdict(whole verdict.Verdict) RunVerdict {
 	v := RunVerdict{
-		Size: whole.Size, Untrusted: r.bad, Judged: r.judged,
+		Size: whole.Size, Added: whole.Added, Untrusted: r.bad, Judged: r.judged,
 		Decisive: []string{}, Reasons: causes(r.held), Explanations: causes(r.explain), Changes: append([]Change{}, r.changes...), Unknown: whole.Unknown,
 	}
 	for _, reason := range whole.Reasons {
@@ -157,34 +173,60 @@ func (r *run) entry(now *verdict.Reading) RunEntry {
 	return e
 }
 
-// finish makes the final report of a run, and frees the data that only the report needed.
-func (r *run) finish(last *verdict.Reading, m setting) *Report {
-	totals := r.totalsAt(last, m)
-	end := last.Time.UTC()
-	totals.Running, totals.End = false, &end
+// finish ends a run at a reading.
+func (r *run) finish(end *verdict.Reading, m setting) *Report {
+	r.end, r.ended = end, m
+	r.update(end.Time)
+	return r.report
+}
+
+// settled reports whether the webhooks of a run that has ended have ended too, or have had time to.
+func (r *run) settled(now time.Time) bool {
+	return now.Sub(r.end.Time) >= r.settle || r.webhooks.Stats().Pending == 0
+}
+
+// update makes the report of a run that has ended. If the report is final, it frees the data that
+// only the report needed.
+func (r *run) update(now time.Time) {
+	final := r.settled(now) // before the webhooks are read
+	totals := r.totalsAt(r.end, r.ended)
+	end := r.end.Time.UTC()
+	totals.Running, totals.End, totals.Final = false, &end, final
+	for i := range totals.Endpoints {
+		if e := &totals.Endpoints[i]; e.EndpointCounts.Declared != nil {
+			e.Declaration = hex.EncodeToString([]byte(item.Digest(e.EndpointCounts.Declared)))
+		}
+	}
 	r.report = totals.Report()
 	if r.fleet != nil {
 		r.totals = totals
 	}
-	r.first, r.points, r.misses, r.held, r.explain, r.changes = nil, nil, nil, nil, nil, nil
-	return r.report
+	if final {
+		r.first, r.last, r.points, r.blocks, r.misses, r.held, r.explain, r.changes = nil, nil, nil, blocks{}, nil, nil, nil, nil
+		r.end, r.ended, r.webhooks = nil, setting{}, nil
+	}
 }
 
 // totalsAt returns the totals of a run up to a reading.
 func (r *run) totalsAt(end *verdict.Reading, m setting) *Totals {
 	sample := verdict.BetweenEndpoints(r.first, end)
-	all := end.All.After(&r.first.All)
+	sample.Of(r.webhooks.Stats())
+	times := sample.Distributions()
 	t := &Totals{
 		ID: r.id, Name: r.name, Running: true, Begin: r.begin.UTC(), Fleet: r.fleet,
 		Verdict: r.verdict(m.judge(&sample)), Program: m.program, Machine: thisMachine(sample.CPULimit),
 		Configuration: Configuration{Hash: r.spec, Changed: r.changed || r.spec != m.spec, Endpoints: len(end.Counts.Endpoints)},
-		Sample:        sample.Alone(), All: totalsOf(&all), Endpoints: []EndpointTotals{},
-		WebhookLag: end.Webhooks.Lag.Since(r.first.Webhooks.Lag), Timeline: append([]Point{}, r.points...),
-		State: setsBetween(r.first.Counts.Sets, end.Counts.Sets),
+		Sample:        sample.Alone(), Times: times, Dependences: r.blocks.dependences("", &times), Endpoints: []EndpointTotals{},
+		Timeline: append([]Point{}, r.points...),
+		State:    setsBetween(r.first.Counts.Sets, end.Counts.Sets),
 	}
-	t.Probe, t.Echo = sample.Probed()
-	for _, c := range record.Busiest(&r.first.Counts, &end.Counts, 0) {
-		t.Endpoints = append(t.Endpoints, totalsOf(&c))
+	for i, c := range record.Busiest(&r.first.Counts, &end.Counts, 0) {
+		e := EndpointTotals{EndpointCounts: c, Declared: declaredBy(c.Declared), Dependences: t.Dependences}
+		if i < endpointsInBlock {
+			times := verdict.TimesOf(&c)
+			e.Dependences = r.blocks.dependences(c.ID, &times)
+		}
+		t.Endpoints = append(t.Endpoints, e)
 	}
 	t.Unmatched, t.OtherUnmatched = r.unmatched(m.misses)
 	return t

@@ -17,6 +17,7 @@ import (
 	"mockserver/config/settings"
 	"mockserver/dispatcher"
 	"mockserver/internal/histogram"
+	"mockserver/internal/statistics"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/observe/verdict"
 )
@@ -68,9 +69,10 @@ func (s *scene) after(d time.Duration) verdict.Reading {
 	return verdict.NewReading(s.at, counts, dispatcher.Stats{})
 }
 
-func (s *scene) Read() verdict.Reading    { return s.after(s.each) }
-func (s *scene) Spec() *config.Spec       { return s.spec }
-func (s *scene) Unmatched() []record.Miss { return s.misses }
+func (s *scene) Read() verdict.Reading            { return s.after(s.each) }
+func (s *scene) TallyWebhooks() *dispatcher.Tally { return new(dispatcher.Tally) }
+func (s *scene) Spec() *config.Spec               { return s.spec }
+func (s *scene) Unmatched() []record.Miss         { return s.misses }
 
 // runs returns the runs of the scene, and its sampler.
 func (s *scene) runs() (*Runs, *verdict.Sampler) {
@@ -373,6 +375,11 @@ func TestFingerprint_IsOfWhatIsDeclaredAndNotOfWhereItStands(t *testing.T) {
 	}
 }
 
+// figure returns a figure whose interval reaches from a tenth below it to a tenth above it.
+func figure(value float64) statistics.Figure {
+	return statistics.Figure{Value: new(value), Low: new(value * 0.9), High: new(value * 1.1), Samples: 1000}
+}
+
 // hostileReport returns a report with texts that try to inject code.
 func hostileReport() *Report {
 	evil := `<script>alert("1")</script>'&{{.}}`
@@ -380,18 +387,19 @@ func hostileReport() *Report {
 		return Point{At: at, Seconds: 1, Trusted: trusted, Rate: 100 * at, OwnP50: new(0.1), OwnP99: new(0.4), CPU: new(0.5), PauseMax: new(0.2), Faults: 2}
 	}
 	end := sampledFrom.Add(3 * time.Second)
-	buckets := bucketsOf(histogram.Snapshot{})
+	buckets := bucketsOf(histogram.Of(0))
+	buckets[0].Count = 0
 	buckets[5].Count, buckets[len(buckets)-1].Count = 10, 20
 	return &Report{
 		Form: 1, ID: "1", Name: evil, Begin: sampledFrom, End: &end,
 		Verdict: RunVerdict{Text: "not trusted", Reasons: []RunCause{{Code: "own-p99", Text: evil}}, Changes: []Change{{At: 1, Reasons: []string{"own-p99"}}}, Unknown: []string{"steal"}},
-		Total:   verdict.Sample{Seconds: 3, Requests: 30, Rate: 10},
+		Total:   Whole{Sample: verdict.Sample{Seconds: 3, Requests: 30, Rate: 10}},
 		Endpoints: []EndpointReport{{
 			Endpoint: "GET /" + evil, Host: evil, If: evil, Requests: 30, Statuses: map[int]uint64{200: 29, 500: 1}, Faults: map[string]uint64{"reset": 1},
-			Own: verdict.Spread{Count: 30, P50: 0.1, P99: 1500},
+			Own: Quantiles{Count: 30, P50: figure(0.1), P99: figure(1500)},
 		}},
 		OtherEndpoints: 3, Unmatched: []UnmatchedReport{{Method: "GET", Host: evil, Path: "/" + evil, Status: 404, Count: 2, Reason: evil}}, OtherUnmatched: 4,
-		Histograms: Histograms{Distributions[Bucket]{Own: buckets}}, Timeline: []Point{p(1, true), p(2, false), p(3, true)},
+		Histograms: Histograms{verdict.Times[[]Bucket]{Own: buckets}}, Timeline: []Point{p(1, true), p(2, false), p(3, true)},
 		Program: Program{Version: evil}, Machine: Machine{OS: "linux", CPU: evil}, Configuration: Configuration{Hash: "abc"},
 	}
 }
@@ -532,9 +540,9 @@ func TestCompare_DifferencesAndWhatKeepsTwoFromBeingCompared(t *testing.T) {
 	side := func(id string, rate float64, p99 float64) *Report {
 		return &Report{
 			ID: id, Name: "run " + id, Verdict: RunVerdict{Trusted: true}, Configuration: Configuration{Hash: "h"},
-			Total: verdict.Sample{Requests: 5000, Rate: rate, Errors: 50, Own: verdict.Spread{Count: 5000, P99: p99}},
+			Total: Whole{Sample: verdict.Sample{Seconds: 5000 / rate, Requests: 5000, Rate: rate, Errors: 50}, Times: verdict.Times[Quantiles]{Own: Quantiles{Count: 5000, P99: figure(p99)}}},
 			Endpoints: []EndpointReport{
-				{ID: "a", Endpoint: "GET /a", Requests: 4000, Rate: rate * 0.8, Statuses: map[int]uint64{200: 3950, 500: 50}, Own: verdict.Spread{Count: 4000, P50: 0.1, P99: p99}},
+				{ID: "a", Endpoint: "GET /a", Requests: 4000, Rate: rate * 0.8, Statuses: map[int]uint64{200: 3950, 500: 50}, Own: Quantiles{Count: 4000, P50: figure(0.1), P99: figure(p99)}},
 				{ID: id, Endpoint: "GET /" + id, Requests: 1000, Rate: rate * 0.2, Statuses: map[int]uint64{200: 1000}},
 			},
 		}
@@ -548,34 +556,95 @@ func TestCompare_DifferencesAndWhatKeepsTwoFromBeingCompared(t *testing.T) {
 		t.Errorf("a run compared with itself: %q", remarks)
 	}
 	near := func(p *float64, want float64) bool { return p != nil && *p > want-1e-9 && *p < want+1e-9 }
-	if !near(c.Total.Rate.Change, 0.1) || !near(c.Total.OwnP99.Change, -0.5) || !near(c.Total.Errors.A, 0.01) || c.Total.InjectedP50.A != nil {
+	if !near(c.Total.Rate.Change, 0.1) || !near(c.Total.OwnP99.Change, -0.5) || !near(c.Total.Errors.A.Value, 0.01) || c.Total.InjectedP50.A != nil {
 		t.Errorf("total %+v", c.Total)
 	}
 	if len(c.Endpoints) != 3 || c.Endpoints[0].Endpoint != "GET /a" || !near(c.Endpoints[0].OwnP99.Change, -0.5) || !near(c.Endpoints[0].OwnP50.Change, 0) {
 		t.Fatalf("endpoints %+v", c.Endpoints)
 	}
-	if one := c.Endpoints[1]; one.Endpoint != "GET /1" || one.Rate.B != nil || one.Rate.Change != nil || !near(one.Rate.A, 20) {
+	if one := c.Endpoints[1]; one.Endpoint != "GET /1" || one.Rate.B != nil || one.Rate.Change != nil || !near(one.Rate.A.Value, 20) {
 		t.Errorf("the endpoint in only one run: %+v", one)
 	}
-	if one := c.Endpoints[2]; one.Endpoint != "GET /2" || one.Rate.A != nil || !near(one.Rate.B, 22) {
+	if one := c.Endpoints[2]; one.Endpoint != "GET /2" || one.Rate.A != nil || !near(one.Rate.B.Value, 22) {
 		t.Errorf("the endpoint in only the other run: %+v", one)
+	}
+	for name, got := range map[string]struct{ finding, want string }{
+		"rate": {c.Total.Rate.Finding, "higher"}, "p99": {c.Total.OwnP99.Finding, "better"}, "p50": {c.Endpoints[0].OwnP50.Finding, notDistinguishable},
+		"requests": {c.Total.Requests.Finding, ""}, "errors": {c.Total.OwnErrors.Finding, notDistinguishable},
+	} {
+		if got.finding != got.want {
+			t.Errorf("%s: %q, want %q", name, got.finding, got.want)
+		}
+	}
+	if p := c.Total.OwnP99; p.Low == nil || !near(p.Difference, -0.1) || *p.Low >= -0.1 || *p.High <= -0.1 {
+		t.Errorf("p99 %+v, want an interval of the difference", p)
+	}
+	if !strings.HasPrefix(c.Text, "Own time p99 is better by \u2212100 µs (") || !strings.Contains(c.Text, "other figure") {
+		t.Errorf("headline %q", c.Text)
+	}
+	if same := Compare(a, side("3", 100, 0.2)); same.Text != "No figure changed by more than chance explains." {
+		t.Errorf("of equal runs: %q", same.Text)
 	}
 	text, err := c.Page()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := standsAlone(t, text); !strings.Contains(p.text, "+10 %") || !strings.Contains(p.text, "\u221250 %") || !strings.Contains(p.text, "±0 %") {
+	if p := standsAlone(t, text); !strings.Contains(p.text, "Own time p99 is better") || !strings.Contains(p.text, "+10 %") || !strings.Contains(p.text, "\u221250 %") || !strings.Contains(p.text, "±0 %") {
 		t.Error("the page does not show the changes")
 	}
 	b.Verdict.Trusted, b.Configuration.Hash, b.Machine.CPUs, b.Program.Version, b.Running, a.Configuration.Changed, b.Total.Requests = false, "i", 3, "v2", true, true, 10
-	if remarks := Compare(a, b).Remarks; len(remarks) != 7 {
-		t.Errorf("remarks %q, want 7", remarks)
+	if remarks := Compare(a, b).Remarks; len(remarks) != 6 {
+		t.Errorf("remarks %q, want 6", remarks)
+	}
+	b.Endpoints[0].Declaration = "another"
+	if remarks := strings.Join(Compare(a, b).Remarks, "\n"); !strings.Contains(remarks, "the configurations differ: GET /a is declared differently, GET /1 had requests only in a, GET /2 had requests only in b") {
+		t.Errorf("remarks %q", remarks)
 	}
 	hostile, err := Compare(hostileReport(), hostileReport()).Page()
 	if err != nil {
 		t.Fatal(err)
 	}
 	standsAlone(t, hostile)
+}
+
+// Declared percentiles are compared with those of the latency that was injected.
+func TestReport_SaysWhichDeclaredPercentilesWereNotDelivered(t *testing.T) {
+	e := EndpointReport{Declared: &Declared{P50: 10, P90: 20, P95: 30, P99: 40, P999: 50}, Injected: Quantiles{P50: figure(10.9), P90: figure(30), P99: figure(40)}}
+	e.compareDeclared()
+	if got := e.Declared.Outside; !slices.Equal(got, []string{"p90"}) {
+		t.Errorf("outside: %v, want p90", got)
+	}
+}
+
+// If all requests of a second are slow together, percentiles are less certain than their number says.
+func TestRun_WhatDependsOnEachOtherCountsAsLess(t *testing.T) {
+	width := func(together bool) float64 {
+		s := newScene("GET /a")
+		runs, sampler := s.runs()
+		entry, err := runs.Begin(Beginning{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for second := range 20 {
+			for i := range 100 {
+				took := time.Millisecond + time.Duration(i)*time.Microsecond
+				if together && second%4 == 0 || !together && i%4 == 0 {
+					took += time.Millisecond
+				}
+				s.serve("GET /a", 200, 1, took)
+			}
+			sampler.Take(s.after(time.Second))
+		}
+		report, _ := runs.End(entry.ID)
+		if _, found := report.Endpoints[0].Dependences["own_p90"]; found != together {
+			t.Errorf("slow together: %v; dependences %+v", together, report.Endpoints[0].Dependences)
+		}
+		p50 := report.Endpoints[0].Own.P50
+		return *p50.High - *p50.Low
+	}
+	if alone, together := width(false), width(true); together < 2*alone {
+		t.Errorf("the interval is %v ms wide for independent requests and %v for others", alone, together)
+	}
 }
 
 // The verdict covers three seconds, and the window covers ten, no matter how often a client

@@ -13,6 +13,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/settings"
+	"mockserver/dispatcher"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/observe/verdict"
 )
@@ -21,6 +22,7 @@ import (
 type Server interface {
 	Spec() *config.Spec
 	Unmatched() []record.Miss
+	TallyWebhooks() *dispatcher.Tally
 }
 
 // Runs contains the runs that are kept. Its methods may be called from any goroutine.
@@ -43,17 +45,24 @@ func New(sampler *verdict.Sampler, server Server, build settings.Build) *Runs {
 	return r
 }
 
-// Sampled adds a sample to the active run.
+// Sampled adds a sample to the active run, and makes the final reports of runs that have settled.
 func (r *Runs) Sampled(s verdict.Sample, v verdict.Verdict) {
+	r.mu.Lock()
+	for _, one := range r.all {
+		if one.end != nil && one.settled(s.Time) {
+			one.update(s.Time)
+		}
+	}
+	r.mu.Unlock()
 	if id, _ := r.Active(); id == "" {
 		return
 	}
-	spec := r.Fingerprint()
+	spec, end := r.Fingerprint(), r.sampler.Last()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.active != nil && s.Seconds > 0 {
 		r.active.changed = r.active.changed || spec != r.active.spec
-		r.active.sampled(s, v)
+		r.active.sampled(s, v, end)
 	}
 }
 
@@ -119,7 +128,7 @@ func (r *Runs) Begin(b Beginning) (RunEntry, error) {
 	} else if slices.ContainsFunc(r.all, func(one *run) bool { return one.id == b.ID }) {
 		return RunEntry{}, fmt.Errorf("%w: there is a run with the ID %s", ErrRunning, b.ID)
 	}
-	one := newRun(b, first, misses, spec)
+	one := newRun(b, first, misses, spec, r.server.TallyWebhooks())
 	r.all = append(r.all, one)
 	if len(r.all) > Kept {
 		r.all = slices.Delete(r.all, 0, 1)
@@ -142,13 +151,17 @@ func (r *Runs) underWay() error {
 	return fmt.Errorf("%w: %q, with the ID %s; stop it first", ErrRunning, r.active.name, r.active.id)
 }
 
-// find returns the run with an ID, or nil if it does not exist, and its report if it has ended.
+// find returns the run with an ID, or nil if it does not exist, and its report, as of now, if it has
+// ended.
 func (r *Runs) find(id string) (*run, *Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	i := slices.IndexFunc(r.all, func(one *run) bool { return one.id == id })
 	if i < 0 {
 		return nil, nil
+	}
+	if r.all[i].end != nil {
+		r.all[i].update(r.sampler.Last().Time)
 	}
 	return r.all[i], r.all[i].report
 }
@@ -163,6 +176,7 @@ func (r *Runs) End(id string) (report *Report, found bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if one.report == nil {
+		r.server.TallyWebhooks() // those of requests after the run belong to no run
 		report = one.finish(last, now)
 		r.active = nil
 		r.forgetTotals()

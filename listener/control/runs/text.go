@@ -14,18 +14,32 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"mockserver/internal/statistics"
 	"mockserver/listener/observe/verdict"
 )
 
 // none is shown in place of a missing figure.
 const none = "–"
 
-// quantileText formats a quantile of a distribution.
-func quantileText(s verdict.Spread, ms float64) string {
-	if s.Count == 0 {
+// intervalText formats a figure with its interval: "20.1 ms (19.8 ms to 20.5 ms)".
+func intervalText(f *statistics.Figure, text func(float64) string) string {
+	switch {
+	case f == nil:
+		return none
+	case f.Value == nil:
+		return notDetermined
+	case f.Low == nil:
+		return text(*f.Value)
+	}
+	return text(*f.Value) + " (" + text(*f.Low) + " to " + text(*f.High) + ")"
+}
+
+// quantileText formats a percentile of a distribution.
+func quantileText(count uint64, f statistics.Figure) string {
+	if count == 0 {
 		return none
 	}
-	return msText(ms)
+	return intervalText(&f, msText)
 }
 
 func momentText(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

@@ -17,6 +17,7 @@ type Totals struct {
 	Running bool        `json:"running" doc:"whether the run is under way"`
 	Begin   time.Time   `json:"begin" doc:"when it began, by the clock of this replica"`
 	End     *time.Time  `json:"end" doc:"when it ended; null while it runs"`
+	Final   bool        `json:"final" doc:"whether its numbers no longer change: its webhooks have ended, or have had time to"`
 	Fleet   *Membership `json:"fleet,omitempty" doc:"the run of the fleet that it is part of; missing for others"`
 
 	Verdict       RunVerdict       `json:"verdict" doc:"whether the timing of this replica can be trusted"`
@@ -24,12 +25,10 @@ type Totals struct {
 	Machine       Machine          `json:"machine" doc:"machine that the program runs on"`
 	Configuration Configuration    `json:"configuration" doc:"configuration that is served"`
 	Sample        verdict.Sample   `json:"sample" doc:"the run as one sample"`
-	All           EndpointTotals   `json:"all" doc:"all requests, including those that no endpoint answered"`
+	Dependences   Dependences      `json:"dependences,omitempty" doc:"figures that depend on each other over time, by name"`
 	Endpoints     []EndpointTotals `json:"endpoints" doc:"endpoints that had requests, the busiest first"`
 
-	WebhookLag histogram.Snapshot `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
-	Probe      histogram.Snapshot `json:"probe" doc:"how late the probe was"`
-	Echo       histogram.Snapshot `json:"echo" doc:"how long connections from the server to itself took"`
+	verdict.Times[histogram.Snapshot]
 
 	Timeline       []Point            `json:"timeline" doc:"the run over time, after the second given in the query"`
 	Unmatched      []UnmatchedReport  `json:"unmatched" doc:"requests that no endpoint answered, the most frequent first, at most 100 kinds"`
@@ -40,9 +39,7 @@ type Totals struct {
 // EndpointTotals contains the counts of one endpoint in a run.
 type EndpointTotals struct {
 	record.EndpointCounts
-	Declared *Declared `json:"declared,omitempty" doc:"percentiles of the declared latencies; missing if there are none"`
-}
-
-func totalsOf(c *record.EndpointCounts) EndpointTotals {
-	return EndpointTotals{*c, declaredBy(c.Declared)}
+	Declared    *Declared   `json:"declared,omitempty" doc:"percentiles of the declared latencies; missing if there are none"`
+	Declaration string      `json:"declaration,omitempty" doc:"hash of the declaration at the end of the run; missing while it runs"`
+	Dependences Dependences `json:"dependences,omitempty" doc:"figures that depend on each other over time, by name"`
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"mockserver/internal/statistics"
 	"mockserver/listener/observe/verdict"
 )
 
@@ -32,14 +33,15 @@ type RunCause struct {
 // RunVerdict states whether the timing of a run can be trusted. It is based on the figures of the
 // whole run, so the weight of a bad second depends on the requests that it delayed.
 type RunVerdict struct {
-	Trusted   bool       `json:"trusted" doc:"whether the timing of the run as a whole can be trusted"`
-	Idle      bool       `json:"idle" doc:"whether nothing was timed"`
-	Text      string     `json:"text" doc:"the verdict in a sentence"`
-	Size      string     `json:"size" doc:"how much the server added to what is declared, in words; empty if no endpoint had a request"`
-	Untrusted float64    `json:"untrusted_seconds" doc:"how many seconds were not trusted"`
-	Judged    float64    `json:"judged_seconds" doc:"how many seconds were judged"`
-	Decisive  []string   `json:"decisive" doc:"codes of the reasons for which the run as a whole cannot be trusted"`
-	Reasons   []RunCause `json:"reasons" doc:"reasons that held at any time, the longest first"`
+	Trusted   bool               `json:"trusted" doc:"whether the timing of the run as a whole can be trusted"`
+	Idle      bool               `json:"idle" doc:"whether nothing was timed"`
+	Text      string             `json:"text" doc:"the verdict in a sentence"`
+	Size      string             `json:"size" doc:"how much the server added to what is declared, in words; empty if no endpoint had a request"`
+	Added     *statistics.Figure `json:"added" doc:"the same in milliseconds; null if no endpoint had a request"`
+	Untrusted float64            `json:"untrusted_seconds" doc:"how many seconds were not trusted"`
+	Judged    float64            `json:"judged_seconds" doc:"how many seconds were judged"`
+	Decisive  []string           `json:"decisive" doc:"codes of the reasons for which the run as a whole cannot be trusted"`
+	Reasons   []RunCause         `json:"reasons" doc:"reasons that held at any time, the longest first"`
 	// Explanations are not reasons by themselves.
 	Explanations []RunCause `json:"explanations" doc:"possible causes of a reason, while there was one, the longest first"`
 	Changes      []Change   `json:"changes" doc:"when the verdict changed, the first 200 times"`

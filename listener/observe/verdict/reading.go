@@ -72,7 +72,18 @@ func NewReading(at time.Time, counts record.Counts, webhooks dispatcher.Stats) R
 }
 
 // Between returns what happened between two readings.
-func Between(a, b *Reading) Sample {
+func Between(a, b *Reading) Sample { return between(a, b).Alone() }
+
+// timesBetween returns the distributions of what happened between two readings; all is what was
+// counted for requests.
+func timesBetween(a, b *Reading, all *record.EndpointCounts) Times[histogram.Snapshot] {
+	t := TimesOf(all)
+	t.WebhookLag, t.Scheduler, t.Pauses = b.Webhooks.Lag.Since(a.Webhooks.Lag), b.waits.since(a.waits), b.pauses.since(a.pauses)
+	t.Probe, t.Echo = probed(&a.Probe, &b.Probe)
+	return t
+}
+
+func between(a, b *Reading) Sample {
 	apart := b.Time.Sub(a.Time)
 	all, matched := b.All.After(&a.All), b.matched.After(&a.matched)
 	s := Sample{
@@ -85,20 +96,18 @@ func Between(a, b *Reading) Sample {
 		StateGivenUp:   max(0, givenUp(b.Counts.Sets)-givenUp(a.Counts.Sets)), // negative if a set was removed
 		Connections:    b.Counts.Connections, InFlight: b.Counts.InFlight,
 		RecordingDropped: b.Counts.RecordingDropped - a.Counts.RecordingDropped,
-		Own:              SpreadOf(all.Service), Injected: SpreadOf(all.Injected), InjectionError: SpreadOf(all.InjectionError),
-		Total: SpreadOf(all.Total), Upstream: SpreadOf(all.Upstream), UpstreamWait: SpreadOf(all.UpstreamWait),
-		WebhookLag: SpreadOf(b.Webhooks.Lag.Since(a.Webhooks.Lag)), WebhooksOldest: Milliseconds(b.Webhooks.Oldest),
-		WebhooksSent: b.Webhooks.Delivered - a.Webhooks.Delivered, WebhooksDead: b.Webhooks.Dead - a.Webhooks.Dead,
+		WebhooksOldest:   Milliseconds(b.Webhooks.Oldest),
+		WebhooksStarted:  startedWebhooks(&b.Webhooks) - startedWebhooks(&a.Webhooks),
+		WebhooksSent:     b.Webhooks.Delivered - a.Webhooks.Delivered, WebhooksDead: b.Webhooks.Dead - a.Webhooks.Dead,
 		WebhooksRefused: b.Webhooks.Refused - a.Webhooks.Refused, WebhooksUnstored: b.Webhooks.Unstored - a.Webhooks.Unstored,
 		WebhooksPending: b.Webhooks.Pending, WebhooksDue: b.Webhooks.Due,
-		Scheduler: b.waits.since(a.waits), Pauses: b.pauses.since(a.pauses),
-		Load: loadBetween(&a.usage, &b.usage, apart),
+		times: timesBetween(a, b, &all),
+		Load:  loadBetween(&a.usage, &b.usage, apart),
 	}
 	full, handshakes := b.Counts.FullHandshakes()
 	fullBefore, before := a.Counts.FullHandshakes()
 	s.FullHandshakes, s.Handshakes = full-fullBefore, handshakes-before
-	beats, echoes := probed(&a.Probe, &b.Probe)
-	s.Probe, s.Echo = SpreadOf(beats), SpreadOf(echoes)
+	s.Times = TimesAs(&s.times, SpreadOf)
 	for _, n := range all.Faults {
 		s.Faults += n
 	}
@@ -110,6 +119,11 @@ func Between(a, b *Reading) Sample {
 		s.HandshakeCPU = (b.Counts.HandshakeTime - a.Counts.HandshakeTime).Seconds() / s.Seconds
 	}
 	return s
+}
+
+// startedWebhooks returns how many webhooks were ever accepted.
+func startedWebhooks(s *dispatcher.Stats) int64 {
+	return s.Pending + s.Delivered + s.Dead + s.Cancelled + s.Kept + s.Abandoned - s.Restored
 }
 
 // probed returns what a probe measured between two readings: the beats and echoes while requests
@@ -124,14 +138,13 @@ func probed(before, after *probe.Figures) (beats, echoes histogram.Snapshot) {
 
 // BetweenEndpoints is like Between, and adds the timing of each endpoint for the verdict.
 func BetweenEndpoints(a, b *Reading) Sample {
-	s := Between(a, b)
+	s := between(a, b)
 	s.timings = append(timings(a, b, math.MaxUint64), timingBetween("", &a.All, &b.All))
-	s.beats, s.echoes = probed(&a.Probe, &b.Probe)
 	return s
 }
 
-// Probed returns the distributions that Probe and Echo summarize, for a sample that is judged.
-func (s *Sample) Probed() (beats, echoes histogram.Snapshot) { return s.beats, s.echoes }
+// Distributions returns what the percentiles of a sample that is judged were calculated from.
+func (s *Sample) Distributions() Times[histogram.Snapshot] { return s.times }
 
 // waitHistogram is a histogram of the runtime: counts[i] is the number of values from bounds[i] to
 // bounds[i+1], in seconds. The bounds are shared and do not change.
@@ -156,37 +169,17 @@ func readRuntime() (waits, pauses waitHistogram) {
 // since returns what was added after an earlier reading. The width of a bucket is up to a quarter
 // of its lower bound. Each bucket is represented by its lower bound, so that a figure above a
 // threshold is certain to be above it.
-func (h waitHistogram) since(before waitHistogram) Spread {
-	counts := slices.Clone(h.counts)
-	for i, n := range before.counts {
-		counts[i] -= n
-	}
-	var s Spread
-	var sum float64
-	low := func(i int) float64 { return max(h.bounds[i], 0) * 1000 }
-	for i, n := range counts {
-		s.Count += n
-		sum += float64(n) * low(i)
-		if n > 0 {
-			s.Max = low(i)
-		}
-	}
-	if s.Count == 0 {
-		return s
-	}
-	s.Mean = sum / float64(s.Count)
-	quantile := func(q float64) float64 {
-		rank := uint64(math.Ceil(q * float64(s.Count)))
-		for i, n := range counts {
-			if rank <= n {
-				return low(i)
+func (h waitHistogram) since(before waitHistogram) histogram.Snapshot {
+	return histogram.Counted(func(yield func(time.Duration, uint64) bool) {
+		for i, n := range h.counts {
+			if i < len(before.counts) {
+				n -= before.counts[i]
 			}
-			rank -= n
+			if n > 0 && !yield(time.Duration(max(h.bounds[i], 0)*float64(time.Second)), n) {
+				return
+			}
 		}
-		return s.Max
-	}
-	s.P50, s.P90, s.P95, s.P99, s.P999 = quantile(0.5), quantile(0.9), quantile(0.95), quantile(0.99), quantile(0.999)
-	return s
+	})
 }
 
 // runtimeMemory returns how much memory the runtime has obtained from the system and not returned,

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"time"
 
+	"mockserver/dispatcher"
 	"mockserver/internal/histogram"
 	"mockserver/listener/observe/record"
 	"mockserver/matcher"
@@ -43,14 +44,7 @@ type Sample struct {
 	Connections int   `json:"connections" doc:"connections open at its end"`
 	InFlight    int64 `json:"in_flight" doc:"requests in flight at its end"`
 
-	Total          Spread `json:"total" merge:"-" doc:"the response time"`
-	Own            Spread `json:"own" merge:"-" doc:"the server's own time, excluding the injected latency, any delay beyond it, and the wait for upstreams"`
-	Upstream       Spread `json:"upstream" merge:"-" doc:"the wait for bodies from URLs and for upstreams, of requests that had to wait"`
-	UpstreamWait   Spread `json:"upstream_wait" merge:"-" doc:"the wait for a free connection to an upstream, of requests that had to wait"`
-	Injected       Spread `json:"injected" merge:"-" doc:"the declared latency"`
-	InjectionError Spread `json:"injection_error" merge:"-" doc:"how much later than the declared latency the responses were ready, as clients see it"`
-
-	WebhookLag       Spread  `json:"webhook_lag" merge:"-" doc:"how late first attempts of webhooks were"`
+	WebhooksStarted  int64   `json:"webhooks_started" doc:"webhooks that requests triggered"`
 	WebhooksSent     int64   `json:"webhooks_sent" doc:"webhooks that were delivered"`
 	WebhooksDead     int64   `json:"webhooks_dead" doc:"webhooks that were given up"`
 	WebhooksRefused  int64   `json:"webhooks_refused" doc:"webhooks that were not accepted"`
@@ -61,15 +55,65 @@ type Sample struct {
 	WebhooksDue      int64   `json:"webhooks_due" doc:"webhooks that wait for a worker, for the first attempt or a later one"`
 	WebhooksOldest   float64 `json:"webhooks_oldest" merge:"max" doc:"how long the webhook that waits longest for a worker has been due"`
 
-	Probe     Spread `json:"probe" merge:"-" doc:"how late a goroutine that was due at a random time ran"`
-	Echo      Spread `json:"echo" merge:"-" doc:"how long the server took to connect to itself and send a byte there and back"`
-	Scheduler Spread `json:"scheduler" merge:"max" doc:"how long goroutines that could run waited"`
-	Pauses    Spread `json:"pauses" merge:"max" doc:"pauses of the garbage collector"`
+	Times[Spread]
 	// The fields below are set only in samples that are judged.
-	timings       []timing
-	beats, echoes histogram.Snapshot // the distributions that Probe and Echo summarize
+	timings []timing
+	times   Times[histogram.Snapshot] // what the Spreads summarize
 
 	Load
+}
+
+// Times contains the distributions of durations in a sample, each in the form T.
+type Times[T any] struct {
+	Total          T `json:"total" title:"Response time" doc:"the response time"`
+	Own            T `json:"own" title:"Own time" doc:"the server's own time, excluding the injected latency, any delay beyond it, and the wait for upstreams"`
+	Upstream       T `json:"upstream" title:"Upstream" doc:"the wait for bodies from URLs and for upstreams, of requests that had to wait"`
+	UpstreamWait   T `json:"upstream_wait" title:"Wait for an upstream" doc:"the wait for a free connection to an upstream, of requests that had to wait"`
+	Injected       T `json:"injected" title:"Injected latency" doc:"the declared latency"`
+	InjectionError T `json:"injection_error" title:"Injection error" doc:"how much later than the declared latency the responses were ready, as clients see it"`
+	WebhookLag     T `json:"webhook_lag" title:"Webhook lag" doc:"how late first attempts of webhooks were"`
+	Probe          T `json:"probe" title:"Probe" doc:"how late a goroutine that was due at a random time ran"`
+	Echo           T `json:"echo" title:"Echo" doc:"how long the server took to connect to itself and send a byte there and back"`
+	Scheduler      T `json:"scheduler" title:"Scheduler latency" doc:"how long goroutines that could run waited"`
+	Pauses         T `json:"pauses" title:"Pauses of the garbage collector" doc:"pauses of the garbage collector"`
+}
+
+// All returns the distributions in the order of the fields.
+func (t *Times[T]) All() [11]*T {
+	return [...]*T{
+		&t.Total, &t.Own, &t.Upstream, &t.UpstreamWait, &t.Injected, &t.InjectionError, &t.WebhookLag,
+		&t.Probe, &t.Echo, &t.Scheduler, &t.Pauses,
+	}
+}
+
+// TimesAs returns distributions in another form.
+func TimesAs[A, B any](t *Times[A], as func(A) B) (all Times[B]) {
+	into := all.All()
+	for i, one := range t.All() {
+		*into[i] = as(*one)
+	}
+	return all
+}
+
+// TimesOf returns the distributions of the requests to an endpoint, or of all requests.
+func TimesOf(c *record.EndpointCounts) Times[histogram.Snapshot] {
+	return Times[histogram.Snapshot]{
+		Total: c.Total, Own: c.Service, Upstream: c.Upstream, UpstreamWait: c.UpstreamWait, Injected: c.Injected, InjectionError: c.InjectionError,
+	}
+}
+
+// SumOf adds up the distributions of several samples.
+func SumOf(parts []*Times[histogram.Snapshot]) (sum Times[histogram.Snapshot]) {
+	for i, into := range sum.All() {
+		*into = histogram.Sum(func(yield func(histogram.Snapshot) bool) {
+			for _, t := range parts {
+				if l := *t.All()[i]; l.Count > 0 && !yield(l) {
+					return
+				}
+			}
+		})
+	}
+	return sum
 }
 
 // Protocols contains the number of requests by protocol.
@@ -92,6 +136,11 @@ type ErrorKinds struct {
 	DeclaredErrors uint64 `json:"errors_declared" doc:"answers with status 500 or above that are declared as responses"`
 	InjectedErrors uint64 `json:"errors_injected" doc:"answers with status 500 or above that are injected as faults"`
 	OwnErrors      uint64 `json:"errors_own" doc:"answers with status 500 or above that the server gave in place of what is declared"`
+}
+
+// Add adds the errors of others.
+func (k *ErrorKinds) Add(others *ErrorKinds) {
+	merge(reflect.ValueOf(k).Elem(), reflect.ValueOf(others).Elem())
 }
 
 // ErrorKindsOf returns the errors of an endpoint by their cause.
@@ -145,9 +194,7 @@ func merge(into, from reflect.Value) {
 		case **float64:
 			y, _ := b.Interface().(*float64)
 			*x = combineKnown(*x, y, how)
-		case *Spread:
-			y, _ := b.Interface().(Spread)
-			*x = x.widest(y)
+		case *Times[Spread]: // they are calculated from distributions that are added up exactly
 		default: // figures in a struct of their own
 			merge(a, b)
 		}
@@ -175,19 +222,19 @@ func combineKnown(a, b *float64, how string) *float64 {
 	return nil
 }
 
-// widest combines two distributions of which only percentiles are known: it takes the larger value
-// of each percentile.
-func (s Spread) widest(t Spread) Spread {
-	return Spread{
-		Count: s.Count + t.Count, Mean: max(s.Mean, t.Mean), P50: max(s.P50, t.P50), P90: max(s.P90, t.P90), P95: max(s.P95, t.P95),
-		P99: max(s.P99, t.P99), P999: max(s.P999, t.P999), Max: max(s.Max, t.Max),
-	}
+// Of replaces the figures of webhooks by those of a tally: of the webhooks that the requests of the
+// sample triggered, whenever they ended.
+func (s *Sample) Of(t dispatcher.TallyStats) {
+	s.WebhooksStarted, s.WebhooksSent, s.WebhooksDead, s.WebhooksPending = t.Accepted, t.Delivered, t.Dead, t.Pending
+	s.WebhooksRefused, s.WebhooksUnstored = t.Refused, t.Unstored
+	s.times.WebhookLag = t.Lag
+	s.WebhookLag = SpreadOf(t.Lag)
 }
 
 // Alone returns the sample without the data that its verdict was based on, which takes memory for
 // each endpoint.
 func (s Sample) Alone() Sample {
-	s.timings, s.beats, s.echoes = nil, histogram.Snapshot{}, histogram.Snapshot{}
+	s.timings, s.times = nil, Times[histogram.Snapshot]{}
 	return s
 }
 

@@ -184,9 +184,9 @@ func (s *Sampler) Take(r Reading) {
 func (s *Sampler) add(r Reading) (Sample, Verdict) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sample := Between(&s.last, &r)
+	sample := between(&s.last, &r)
 	s.busiest.put(busiestBetween(&s.last.Counts, &r.Counts, sample))
-	s.samples.put(sample)
+	s.samples.put(sample.Alone())
 	s.marks = recent(append(s.marks, r.withoutEndpoints()), windowSeconds)
 	s.recent = recent(append(s.recent, r), judgedSeconds)
 	s.last = r

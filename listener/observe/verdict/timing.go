@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mockserver/internal/histogram"
+	"mockserver/internal/statistics"
 	"mockserver/listener/observe/record"
 )
 
@@ -53,6 +54,29 @@ func (t *timing) added() time.Duration {
 		return late
 	}
 	return max(late, t.own.Quantile(0.99)+t.upstream.Quantile(0.99))
+}
+
+// addedFigure is the figure that added returns, with its interval.
+func (t *timing) addedFigure() statistics.Figure {
+	p99 := func(l histogram.Snapshot) statistics.Figure {
+		return statistics.Percentile(l, 0.99, statistics.Dependence{})
+	}
+	if late := t.late.Quantile(0.99); t.late.Count > 0 && late == t.added() {
+		return p99(t.late)
+	}
+	if t.upstream.Count == 0 {
+		return p99(t.own)
+	}
+	return plus(p99(t.own), p99(t.upstream))
+}
+
+// plus adds two figures. Its interval is that of figures that are large together.
+func plus(a, b statistics.Figure) statistics.Figure {
+	sum := statistics.Figure{Samples: min(a.Samples, b.Samples)}
+	if a.Value != nil && b.Value != nil {
+		sum.Value, sum.Low, sum.High = new(*a.Value+*b.Value), new(*a.Low+*b.Low), new(*a.High+*b.High)
+	}
+	return sum
 }
 
 // exceeds reports whether the 99th percentile of durations is certainly above a limit in

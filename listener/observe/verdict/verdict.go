@@ -6,16 +6,20 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"mockserver/internal/statistics"
 )
 
 // Verdict states whether the timing during a period can be trusted: whether a client measured what
 // was declared, and not delays of the server or its machine.
 type Verdict struct {
-	Trusted bool      `json:"trusted" doc:"whether the timing can be trusted"`
-	Idle    bool      `json:"idle" doc:"whether nothing was timed: there was neither a request nor a webhook"`
-	Size    string    `json:"size" doc:"how much the server added to what is declared, in words; empty if no endpoint had a request"`
-	Since   time.Time `json:"since" doc:"when it began to hold"`
-	Reasons []Reason  `json:"reasons" doc:"why the timing cannot be trusted: one for each figure above its threshold that a client can feel"`
+	Trusted bool   `json:"trusted" doc:"whether the timing can be trusted"`
+	Idle    bool   `json:"idle" doc:"whether nothing was timed: there was neither a request nor a webhook"`
+	Size    string `json:"size" doc:"how much the server added to what is declared, in words; empty if no endpoint had a request"`
+	// Added is the sum of percentiles in Size, with the sum of their intervals.
+	Added   *statistics.Figure `json:"added" doc:"the same in milliseconds; null if no endpoint had a request"`
+	Since   time.Time          `json:"since" doc:"when it began to hold"`
+	Reasons []Reason           `json:"reasons" doc:"why the timing cannot be trusted: one for each figure above its threshold that a client can feel"`
 	// Explanations are not reasons by themselves.
 	Explanations []Reason `json:"explanations" doc:"possible causes of a reason, one for each figure above its threshold"`
 	Unknown      []string `json:"unknown" doc:"codes of reasons and explanations for which the system gives no figure"`
@@ -42,8 +46,9 @@ func (s *Sample) Over(r *Reason) bool {
 // judge returns the verdict on a sample alone: every Since is the beginning of the sample.
 func judge(s *Sample, thresholds Thresholds) Verdict {
 	begun := s.Time.Add(-time.Duration(s.Seconds * float64(time.Second)))
+	size, added := s.size()
 	v := Verdict{
-		Idle: s.Idle(), Size: s.size(), Since: begun, Reasons: []Reason{}, Explanations: []Reason{}, Unknown: []string{}, Seconds: s.Seconds,
+		Idle: s.Idle(), Size: size, Added: added, Since: begun, Reasons: []Reason{}, Explanations: []Reason{}, Unknown: []string{}, Seconds: s.Seconds,
 	}
 	for i := range checks {
 		c := &checks[i]
@@ -164,9 +169,9 @@ func worst(all []heldReason) []Reason {
 	return reasons
 }
 
-// size describes how much the server added to the responses of the endpoint to which it added most.
-// It is empty if there were no requests.
-func (s *Sample) size() string {
+// size returns how much the server added to the responses of the endpoint to which it added most, in
+// words and as a figure. Both are empty if there were no requests.
+func (s *Sample) size() (text string, added *statistics.Figure) {
 	var most *timing
 	for i := range s.timings {
 		if t := &s.timings[i]; t.name != "" && (most == nil || t.added() > most.added()) {
@@ -174,15 +179,21 @@ func (s *Sample) size() string {
 		}
 	}
 	if most == nil {
-		return ""
+		return "", nil
 	}
-	added := most.added()
-	if late := probeLate(s.beats, math.Inf(1)); late != nil {
-		added += time.Duration(*late * float64(time.Millisecond))
+	sum := most.added()
+	figure := most.addedFigure()
+	if late := probeLate(s.times.Probe, math.Inf(1)); late != nil {
+		sum += time.Duration(*late * float64(time.Millisecond))
+		figure = plus(figure, statistics.Percentile(s.times.Probe, 0.99, statistics.Dependence{}))
 	}
-	text := fmt.Sprintf("The server added at most %s ms to 99 of 100 responses of %s", Short(Milliseconds(added)), most.name)
-	if total := most.total.Quantile(0.99); total > added {
-		text += fmt.Sprintf(", %s %% of their 99th percentile", Short(100*float64(added)/float64(total)))
+	text = fmt.Sprintf("The server added at most %s ms", Short(Milliseconds(sum)))
+	if figure.Value != nil {
+		text += fmt.Sprintf(" (%s to %s ms)", Short(*figure.Low), Short(*figure.High))
 	}
-	return text + "."
+	text += " to 99 of 100 responses of " + most.name
+	if total := most.total.Quantile(0.99); total > sum {
+		text += fmt.Sprintf(", %s %% of their 99th percentile", Short(100*float64(sum)/float64(total)))
+	}
+	return text + ".", &figure
 }

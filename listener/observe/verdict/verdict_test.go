@@ -19,7 +19,7 @@ import (
 // on a system that reports all figures.
 func busySample() Sample {
 	return Sample{
-		Time: time.Date(2026, 1, 2, 3, 4, 15, 0, time.UTC), Seconds: 10, Requests: 1000, beats: every(0), echoes: every(0),
+		Time: time.Date(2026, 1, 2, 3, 4, 15, 0, time.UTC), Seconds: 10, Requests: 1000, times: Times[histogram.Snapshot]{Probe: every(0), Echo: every(0)},
 		Load: Load{
 			CPU: new(0.5), CPULimit: 2, CPUWait: new(0.0), Throttled: new(0.0), MachineCPU: new(0.3), Steal: new(0.0), Pressure: new(0.0), ListenDrops: new(0.0),
 			Descriptors: 100, DescriptorLimit: 1000,
@@ -78,8 +78,8 @@ func TestJudge_EachReasonAloneAndItsBorder(t *testing.T) {
 		{"descriptors", 0.9, 0.901, func(s *Sample, v float64) { s.Descriptors = int(math.Round(v * 1000)) }},
 		{"accept", 0, 1, func(s *Sample, v float64) { s.AcceptFailures = uint64(v) }},
 		{"backlog", 0, 1, func(s *Sample, v float64) { s.ListenDrops = &v }},
-		{"probe-p99", 2, 2.1, func(s *Sample, v float64) { s.beats = every(v) }},
-		{"echo-p99", 2, 2.1, func(s *Sample, v float64) { s.echoes = every(v) }},
+		{"probe-p99", 2, 2.1, func(s *Sample, v float64) { s.times.Probe = every(v) }},
+		{"echo-p99", 2, 2.1, func(s *Sample, v float64) { s.times.Echo = every(v) }},
 		{"own-p99", 1, 1.1, func(s *Sample, v float64) { s.timings = []timing{slow("GET /a", 100, 100, ms(v))} }},
 		{"upstream-p99", 1, 1.1, func(s *Sample, v float64) {
 			s.timings = []timing{{name: "GET /a", upstream: histogram.Of(slices.Repeat([]time.Duration{ms(v)}, 100)...)}}
@@ -163,7 +163,7 @@ func TestJudge_EachEndpointIsJudged(t *testing.T) {
 
 func TestJudge_SaysHowMuchTheServerAdded(t *testing.T) {
 	s := busySample()
-	s.beats = every(0.2)
+	s.times.Probe = every(0.2)
 	if v := judge(&s, nil); v.Size != "" {
 		t.Errorf("got %q without a request", v.Size)
 	}
@@ -262,7 +262,7 @@ func TestJudge_IdleSilencesNothing(t *testing.T) {
 
 func TestJudge_WhatIsUnknownIsNamedAndNoReason(t *testing.T) {
 	s := busySample()
-	s.Load, s.beats, s.echoes = Load{CPULimit: 2}, histogram.Snapshot{}, histogram.Snapshot{}
+	s.Load, s.times = Load{CPULimit: 2}, Times[histogram.Snapshot]{}
 	v := judge(&s, nil)
 	want := []string{"throttled", "steal", "descriptors", "backlog", "probe-p99", "echo-p99", "cpu-quota", "machine", "cpu-wait"}
 	if !v.Trusted || !slices.Equal(v.Unknown, want) {
@@ -291,7 +291,7 @@ func TestJudge_AShortStallThatTheProbeMeetsIsNoReason(t *testing.T) {
 		{histogram.Of(50*ms, 50*ms), true},
 	} {
 		s := busySample()
-		s.beats = c.beats
+		s.times.Probe = c.beats
 		if v := judge(&s, nil); v.Trusted != c.trusted {
 			t.Errorf("%d beats, p99 %v, longest %v: trusted is %v", c.beats.Count, c.beats.Quantile(0.99), c.beats.Max, v.Trusted)
 		}
@@ -303,7 +303,7 @@ func TestJudge_AShortStallThatTheProbeMeetsIsNoReason(t *testing.T) {
 func TestHeld_ReasonsHoldForAWhile(t *testing.T) {
 	at := func(second int) time.Time { return time.Date(2026, 1, 2, 3, 4, second, 0, time.UTC) }
 	good, bad, worse := busySample(), busySample(), busySample()
-	bad.beats, worse.beats, worse.Steal = every(5), every(9), new(0.5)
+	bad.times.Probe, worse.times.Probe, worse.Steal = every(5), every(9), new(0.5)
 	var h held
 	for _, step := range []struct {
 		second  int

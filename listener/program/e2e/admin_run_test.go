@@ -3,6 +3,8 @@ package e2e_test
 import (
 	"fmt"
 	"math"
+	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,7 +20,10 @@ type kindsOfErrors struct {
 }
 
 // figuresOfRuns contains the fields of a comparison that these tests examine.
-type figuresOfRuns struct{ A, B, Difference, Change *float64 }
+type figuresOfRuns struct {
+	A, B               *struct{ Value *float64 }
+	Difference, Change *float64
+}
 
 func TestRun_DeclaredErrorsAreApartFromTheServersOwn(t *testing.T) {
 	t.Parallel()
@@ -87,7 +92,10 @@ func TestRun_ItsPercentilesAreFinerTowardsTheLongest(t *testing.T) {
 	}
 	var report struct {
 		Total struct {
-			Own struct{ P50, P99, Max float64 }
+			Own struct {
+				P50, P99 struct{ Value *float64 }
+				Max      float64
+			}
 		}
 		Percentiles map[string][]struct{ Percentile, MS float64 }
 	}
@@ -100,7 +108,10 @@ func TestRun_ItsPercentilesAreFinerTowardsTheLongest(t *testing.T) {
 			t.Errorf("%v follows %v: the curve falls", point, own[i-1])
 		}
 	}
-	for percentile, want := range map[float64]float64{50: report.Total.Own.P50, 99: report.Total.Own.P99, 100: report.Total.Own.Max} {
+	if report.Total.Own.P50.Value == nil || report.Total.Own.P99.Value != nil {
+		t.Fatalf("of 200 requests, p50 is determined and p99 is not; got %+v", report.Total.Own)
+	}
+	for percentile, want := range map[float64]float64{50: *report.Total.Own.P50.Value, 100: report.Total.Own.Max} {
 		if got, ok := at[percentile]; !ok || math.Abs(got-want) > 1e-9 {
 			t.Errorf("percentile %v is %v, want %v", percentile, got, want)
 		}
@@ -160,7 +171,7 @@ func TestRun_AComparisonHasDifferencesWebhooksCPUAndReasons(t *testing.T) {
 	if d := c.Total["requests"]; d.Difference == nil || *d.Difference != 24 || d.Change != nil {
 		t.Errorf("requests %+v, want 24 more, and no percentage of 0", d)
 	}
-	if d := c.Total["errors_declared"]; d.A != nil || d.B == nil || *d.B != 0.5 || d.Difference != nil {
+	if d := c.Total["errors_declared"]; d.A != nil || d.B == nil || *d.B.Value != 0.5 || d.Difference != nil {
 		t.Errorf("declared errors %+v, want null, and half of the requests", d)
 	}
 	for _, name := range []string{"webhooks_sent", "webhooks_dead", "webhooks_refused", "webhook_lag_p99", "cpu", "cpu_share", "machine_cpu", "throttled", "memory"} {
@@ -176,5 +187,71 @@ func TestRun_AComparisonHasDifferencesWebhooksCPUAndReasons(t *testing.T) {
 		if !strings.Contains(page.Body, want) {
 			t.Errorf("the page has no %q", want)
 		}
+	}
+}
+
+// Webhooks belong to the run of their request, whenever they are sent. Runs follow each other without
+// a pause, so most webhooks of a run are sent during later ones.
+func TestRun_WebhooksBelongToTheRunOfTheirRequest(t *testing.T) {
+	t.Parallel()
+	target := NewHookTarget(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/dead") {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+	})
+	endpoint := func(name, sleep, to string) string {
+		return fmt.Sprintf("- endpoint: {method: POST, path: /%s/:run, response: {status: 201}, webhook: {sleep-time: %s, method: POST, url: %q, body: x}}\n",
+			name, sleep, target.URL+"/{{path-params.run}}"+to)
+	}
+	p, a := Administered(t, endpoint("now", "0", "/sent")+endpoint("soon", "300ms", "/sent")+endpoint("later", "900ms", "/dead")+endpoint("never", "1h", "/sent"))
+	const runs = 20
+	begin := func(body string) string {
+		var entry struct{ ID string }
+		a.Do("POST", "/__admin/runs", body).Into(t, 201, &entry)
+		return entry.ID
+	}
+	want := func(run int) (now, soon, later int) { return run%4 + 1, run%3 + 1, run%2 + 1 }
+	for run := range runs {
+		id := begin("")
+		now, soon, later := want(run)
+		for path, times := range map[string]int{"/now/": now, "/soon/": soon, "/later/": later, "/none/": 2} {
+			for range times {
+				p.Do("POST", path+id, "")
+			}
+		}
+		a.Do("POST", "/__admin/runs/"+id+"/stop", "")
+	}
+	type report struct {
+		Final bool
+		Total struct {
+			Requests, Unmatched int
+			Started             int                 `json:"webhooks_started"`
+			Sent                int                 `json:"webhooks_sent"`
+			Dead                int                 `json:"webhooks_dead"`
+			Pending             int                 `json:"webhooks_pending"`
+			Lag                 struct{ Count int } `json:"webhook_lag"`
+		}
+	}
+	of := func(id string) (r report) {
+		a.Get("/__admin/runs/"+id).Into(t, 200, &r)
+		return r
+	}
+	for run := range runs {
+		id := strconv.Itoa(run + 1)
+		harness.Until(t, "the report of run "+id+" is final", func() bool { return of(id).Final })
+		now, soon, later := want(run)
+		all := now + soon + later
+		if got := of(id).Total; got.Requests != all+2 || got.Unmatched != 2 || got.Started != all || got.Sent != now+soon || got.Dead != later || got.Pending != 0 || got.Lag.Count != all {
+			t.Errorf("run %s: %+v, want %d requests with %d+%d webhooks that were sent and %d that were not", id, got, all+2, now, soon, later)
+		}
+	}
+	id := begin(`{"settle": "0s"}`)
+	p.Do("POST", "/never/"+id, "")
+	var last report
+	if a.Do("POST", "/__admin/runs/"+id+"/stop", "").Into(t, 200, &last); !last.Final || last.Total.Started != 1 || last.Total.Pending != 1 {
+		t.Errorf("a run that does not settle: %+v, want a final report with a pending webhook", last)
+	}
+	if got := a.Do("POST", "/__admin/runs", `{"settle": "soon"}`); got.Status != 400 || !strings.Contains(got.Body, `settle is \"soon\"; expected a duration`) {
+		t.Errorf("settle that is not a duration: %d %s", got.Status, got.Body)
 	}
 }
