@@ -14,7 +14,6 @@ import (
 	"mockserver/listener/observe/sentry"
 	"mockserver/listener/protocol/wire"
 	"mockserver/listener/reply"
-	"mockserver/listener/serve"
 )
 
 const measured = `
@@ -67,7 +66,7 @@ func allocations(t *testing.T, s *Server) {
 		{"an answer to a page of another origin", "GET", "/static", "", 0, 200, `{"hello": "world"}`, []string{"Origin", "https://a.test"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var ctx serve.Exchange
+			var ctx wire.Exchange
 			ctx.Request.Header.SetMethod(c.method)
 			ctx.Request.SetRequestURI(c.uri)
 			ctx.Request.Header.SetHost("mock.test")
@@ -79,7 +78,7 @@ func allocations(t *testing.T, s *Server) {
 			wrong := 0
 			got := testing.AllocsPerRun(200, func() {
 				ctx.Response.Reset() // as the server does between two requests of a connection
-				_ = s.calls.Handle(&ctx)
+				_ = s.calls.Serve(&ctx)
 				if ctx.Response.StatusCode() != c.status || string(ctx.Response.Body()) != c.want {
 					wrong++
 				}
@@ -122,7 +121,7 @@ func TestAllocations_OfErrorReports(t *testing.T) {
 func TestAllocations_OfOperations(t *testing.T) {
 	s := described(t, "- endpoint: {path: '/declared/:id', response: {body: '{\"cat\":1}'}}", pets()...)
 	measure := func(uri, want string, headers ...string) float64 {
-		var ctx serve.Exchange
+		var ctx wire.Exchange
 		ctx.Request.SetRequestURI(uri)
 		for i := 0; i < len(headers); i += 2 {
 			ctx.Request.Header.Set(headers[i], headers[i+1])
@@ -132,7 +131,7 @@ func TestAllocations_OfOperations(t *testing.T) {
 		wrong := 0
 		got := testing.AllocsPerRun(200, func() {
 			ctx.Response.Reset()
-			_ = s.calls.Handle(&ctx)
+			_ = s.calls.Serve(&ctx)
 			if string(ctx.Response.Body()) != want {
 				wrong++
 			}
@@ -163,7 +162,7 @@ func TestAllocations_OfOperations(t *testing.T) {
 
 func TestAllocations_DoNotGrowWithTheNumberOfEndpoints(t *testing.T) {
 	s := configured(t, many(10000))
-	var ctx serve.Exchange
+	var ctx wire.Exchange
 	for _, c := range []struct {
 		uri  string
 		most float64
@@ -172,7 +171,7 @@ func TestAllocations_DoNotGrowWithTheNumberOfEndpoints(t *testing.T) {
 		ctx.Request.Header.SetMethod("GET")
 		got := testing.AllocsPerRun(200, func() {
 			ctx.Response.Reset()
-			_ = s.calls.Handle(&ctx)
+			_ = s.calls.Serve(&ctx)
 		})
 		if body := string(ctx.Response.Body()); got > c.most || !strings.Contains(body, `"ok"`) {
 			t.Errorf("%s: got %v allocations and %q, want at most %v", c.uri, got, body, c.most)
@@ -188,15 +187,14 @@ func TestAllocations_OfFixedAnswers(t *testing.T) {
 }
 
 func fixedAllocations(t *testing.T, s *Server) {
-	l := wire.New(nil, s.log)
-	l.Plain = s.calls.AnswerPlain(s.calls.Fixed)
+	l := handling(s, wire.New(nil, s.log))
 	conn := l.Adopt(&scripted{})
 	defer conn.Close()
-	plain := wire.Plain{Method: []byte("GET"), Target: []byte("/json/?a=b"), Bytes: make([]byte, 0, wire.MaxHeader)}
+	plain := wire.Plain{Method: []byte("GET"), Target: []byte("/json/?a=b"), Alone: true, Bytes: make([]byte, 0, wire.MaxHeader)}
 	answered := 0
 	got := testing.AllocsPerRun(200, func() {
 		conn.Conn.(*scripted).got.Reset()
-		if done, err := l.Plain(conn, &plain); done && err == nil {
+		if later, err := s.calls.Answer(conn, &plain); later == nil && err == nil {
 			answered++
 		}
 	})
@@ -211,22 +209,15 @@ func TestAllocations_OfDirectAnswers(t *testing.T) {
 		for _, sent := range []string{
 			send("GET", "/made/7", ""), send("GET", "/static", ""), send("PUT", "/made/7", "text"), send("DELETE", "/made/7", ""), send("POST", "/json", `{"project":"x","items":[1]}`),
 		} {
-			client := &repeating{request: sent, left: 1 << 30}
-			l := wire.New(nil, s.log)
-			l.Plain = s.calls.AnswerPlain(s.calls.Fixed)
-			conn := l.Adopt(client)
-			answered := 0
-			answer := l.Plain
-			l.Plain = func(c *wire.Connection, p *wire.Plain) (bool, error) {
-				answered++
-				_, err := answer(c, p)
-				return answered%2 == 1, err // fasthttp would read the second request
+			cost := func(requests int) float64 {
+				return testing.AllocsPerRun(10, func() {
+					conn := handling(s, wire.New(nil, s.log)).Adopt(&repeating{request: sent, left: requests})
+					_ = conn.Serve() // the client sees the result
+				})
 			}
-			b := make([]byte, wire.MaxHeader)
-			if got := testing.AllocsPerRun(200, func() { _, _ = conn.Read(b) }); got > 0 {
-				t.Errorf("%s: %q: %v allocations in two answers", name, sent, got)
+			if few, many := cost(10), cost(1010); (many-few)/1000 > 0.1 { // a collection empties the pools
+				t.Errorf("%s: %q: %v allocations with 10 requests, %v with 1010", name, sent, few, many)
 			}
-			_ = conn.Close()
 		}
 	}
 }

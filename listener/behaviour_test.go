@@ -3,9 +3,10 @@
 package listener
 
 import (
-	"mockserver/listener/serve"
 	"strings"
 	"testing"
+
+	"mockserver/listener/protocol/wire"
 )
 
 const behaving = `
@@ -23,13 +24,13 @@ func TestAllocations_OfBehaviours(t *testing.T) {
 	seed := uint64(1)
 	for _, s := range []*Server{configured(t, behaving), seeded(t, &seed, behaving)} {
 		for uri, most := range map[string]float64{"/static": 0, "/late": 0, "/lognormal": 0, "/drawn": 0, "/turns": 0, "/user/ok": 1} {
-			var ctx serve.Exchange
+			var ctx wire.Exchange
 			ctx.Request.SetRequestURI(uri)
 			ctx.Request.Header.SetMethod("GET")
 			wrong := 0
 			got := testing.AllocsPerRun(200, func() {
 				ctx.Response.Reset()
-				_ = s.calls.Handle(&ctx)
+				_ = s.calls.Serve(&ctx)
 				if string(ctx.Response.Body()) != "ok" {
 					wrong++
 				}
@@ -54,13 +55,13 @@ func TestAllocations_OfPresetAnswers(t *testing.T) {
 		"/late":    `{"error":"Injected timeout","code":"injected_timeout","message":"the latency of GET /late declares that some requests fail like this"}`,
 		"/full":    `{"error":"Capacity exceeded","code":"capacity_exceeded","message":"all places are taken: this endpoint serves 1 request at once, and lets 0 wait"}`,
 	} {
-		var ctx serve.Exchange
+		var ctx wire.Exchange
 		ctx.Request.SetRequestURI(uri)
 		ctx.Request.Header.SetMethod("GET")
 		var got string
 		allocations := testing.AllocsPerRun(200, func() {
 			ctx.Response.Reset()
-			_ = s.calls.Handle(&ctx)
+			_ = s.calls.Serve(&ctx)
 			if string(ctx.Response.Body()) != got {
 				got = string(ctx.Response.Body())
 			}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,30 +50,27 @@ type conversation struct {
 	net.Conn
 	from   *wire.Connections
 	served chan error
-	// The number of buffers of each size through which the connection is read.
-	small, large atomic.Int64
+	conn   *wire.Connection
 }
 
-// serve serves the connection, which has buffers meanwhile.
-func (c *conversation) serve(s *Server, conn *wire.Connection) error {
-	buffers := &c.small
-	if conn.IsLarge() {
-		buffers = &c.large
+// small and large return how many buffers of each size the connection is read into.
+func (c *conversation) small() int { return c.buffers(wire.ReadBuffer) }
+func (c *conversation) large() int { return c.buffers(wire.MaxHeader) }
+
+func (c *conversation) buffers(size int) int {
+	if c.conn.BufferSize() == size {
+		return 1
 	}
-	buffers.Add(1)
-	defer buffers.Add(-1)
-	return s.calls.ServeHTTP(conn)
+	return 0
 }
 
 // talk has a server serve one connection in a bubble.
 func talk(t *testing.T, s *Server) *conversation {
 	t.Helper()
 	client, inner := net.Pipe()
-	l := stopping()
-	l.Plain = s.calls.AnswerPlain(s.calls.Fixed)
-	conn := l.Adopt(inner)
-	c := &conversation{Conn: client, from: l, served: make(chan error, 1)}
-	go func() { c.served <- conn.Serve(func(conn *wire.Connection) error { return c.serve(s, conn) }) }()
+	l := handling(s, stopping())
+	c := &conversation{Conn: client, from: l, served: make(chan error, 1), conn: l.Adopt(inner)}
+	go func() { c.served <- c.conn.Serve() }()
 	return c
 }
 

@@ -6,6 +6,7 @@ import (
 	"net"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,7 +15,6 @@ import (
 	"mockserver/internal/histogram"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/protocol/wire"
-	"mockserver/listener/serve"
 )
 
 // directable declares answers that are made without fasthttp, in addition to those in fuzzed.
@@ -52,22 +52,54 @@ func filling(length int) string {
 // handled counts the requests that fasthttp handles.
 func handled(s *Server) *int {
 	n := new(int)
-	intercept(s, func(*serve.Exchange) { *n++ })
+	intercept(s, func(*wire.Exchange) { *n++ })
 	return n
 }
 
-// intercept calls seen with each request that fasthttp reads, before it is handled.
-func intercept(s *Server, seen func(*serve.Exchange)) {
-	handle := s.calls.Handler
-	s.calls.Handler = func(x *serve.Exchange) error {
-		seen(x)
-		return handle(x)
+// intercept calls seen before each request that is not answered within its read; the exchange is nil
+// for one that fasthttp does not read.
+func intercept(s *Server, seen func(*wire.Exchange)) { intercepted.Store(s, seen) }
+
+// intercepted maps servers to what intercept has set.
+var intercepted sync.Map
+
+// handling makes connections be served by a server, as Server.listen does.
+func handling(s *Server, l *wire.Connections) *wire.Connections {
+	l.Handler, l.MaxBody = s.calls, s.opts.MaxBody
+	if seen, ok := intercepted.Load(s); ok {
+		l.Handler = interceptor{s.calls, seen.(func(*wire.Exchange))}
 	}
+	return l
+}
+
+// generally is like handling, without the fast way of plain requests.
+func generally(s *Server, l *wire.Connections) *wire.Connections {
+	l = handling(s, l)
+	l.General = true
+	return l
+}
+
+type interceptor struct {
+	wire.Handler
+	seen func(*wire.Exchange)
+}
+
+func (i interceptor) Answer(c *wire.Connection, p *wire.Plain) (wire.Later, error) {
+	later, err := i.Handler.Answer(c, p)
+	if later != nil {
+		i.seen(nil)
+	}
+	return later, err
+}
+
+func (i interceptor) Serve(x *wire.Exchange) error {
+	i.seen(x)
+	return i.Handler.Serve(x)
 }
 
 // serveOne serves a connection until it is closed.
-func serveOne(s *Server, conn net.Conn) error {
-	return conn.(*wire.Connection).Serve(s.calls.ServeHTTP)
+func serveOne(_ *Server, conn net.Conn) error {
+	return conn.(*wire.Connection).Serve()
 }
 
 // Answers made without fasthttp have the same bytes as answers made with it.
@@ -119,10 +151,9 @@ func TestDirect_LooksForItsClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := wire.New(list, s.log)
-	l.Plain = s.calls.AnswerPlain(s.calls.Fixed)
-	defer l.Close()
 	byFasthttp := handled(s)
+	l := handling(s, wire.New(list, s.log))
+	defer l.Close()
 	ended := make(chan struct{}, 2)
 	go func() {
 		for {
@@ -170,10 +201,8 @@ func TestDirect_IsRecordedAlike(t *testing.T) {
 	for i, direct := range []bool{false, true} {
 		s := recordingAs(t, directable, record.JournalOptions{Sample: 1, Slowest: -1})
 		byFasthttp := handled(s)
-		l := wire.New(nil, s.log)
-		if direct {
-			l.Plain = s.calls.AnswerPlain(s.calls.Fixed)
-		}
+		l := handling(s, wire.New(nil, s.log))
+		l.General = !direct
 		client := &scripted{}
 		for _, sent := range requests {
 			client.sent, client.piece = []byte(sent), len(sent)

@@ -44,15 +44,15 @@ var dateForm = regexp.MustCompile(`\r\nDate: [A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{
 // their dates, and how often lookup found a fixed answer.
 func answers(s *Server, sent string, piece int, lookup func([]byte) *serve.Fixed) (raw string, quick int) {
 	client := &scripted{sent: []byte(sent), piece: piece}
-	l := wire.New(nil, slog.New(slog.DiscardHandler))
-	if lookup != nil {
-		l.Plain = s.calls.AnswerPlain(func(path []byte) *serve.Fixed {
+	l := handling(s, wire.New(nil, slog.New(slog.DiscardHandler)))
+	if l.General = lookup == nil; lookup != nil {
+		l.Handler = by{l.Handler, s, func(path []byte) *serve.Fixed {
 			f := lookup(path)
 			if f != nil {
 				quick++
 			}
 			return f
-		})
+		}}
 	}
 	conn := l.Adopt(client)
 	_ = serveOne(s, conn) // the answers show how serving ended
@@ -62,6 +62,21 @@ func answers(s *Server, sent string, piece int, lookup func([]byte) *serve.Fixed
 		return "without a date: " + client.got.String(), quick
 	}
 	return dateForm.ReplaceAllString(client.got.String(), "\r\n"), quick
+}
+
+// by answers plain requests with the fixed answers that a function finds.
+type by struct {
+	wire.Handler
+	s      *Server
+	lookup func([]byte) *serve.Fixed
+}
+
+func (b by) Answer(c *wire.Connection, p *wire.Plain) (wire.Later, error) {
+	later, err := b.s.calls.AnswerBy(b.lookup, c, p)
+	if seen, ok := intercepted.Load(b.s); later != nil && ok {
+		seen.(func(*wire.Exchange))(nil)
+	}
+	return later, err
 }
 
 func plain(target string) string { return "GET " + target + " HTTP/1.1\r\nHost: mock.test:80\r\n\r\n" }
@@ -179,14 +194,13 @@ func TestFixed_IsDated(t *testing.T) {
 	s := configured(t, fixable)
 	synctest.Test(t, func(t *testing.T) {
 		client := &scripted{}
-		l := wire.New(nil, slog.New(slog.DiscardHandler))
-		l.Plain = s.calls.AnswerPlain(s.calls.Fixed)
+		l := handling(s, wire.New(nil, slog.New(slog.DiscardHandler)))
 		conn := l.Adopt(client)
 		defer conn.Close()
 		for range 3 {
 			client.got.Reset()
-			if done, err := l.Plain(conn, &wire.Plain{Method: []byte("GET"), Target: []byte("/json"), Bytes: make([]byte, 0, wire.MaxHeader)}); !done || err != nil {
-				t.Fatal(done, err)
+			if later, err := s.calls.Answer(conn, &wire.Plain{Method: []byte("GET"), Target: []byte("/json"), Alone: true, Bytes: make([]byte, 0, wire.MaxHeader)}); later != nil || err != nil {
+				t.Fatal(later, err)
 			}
 			_, after, _ := strings.Cut(client.got.String(), "\r\nDate: ")
 			text, _, _ := strings.Cut(after, "\r\n")
@@ -206,17 +220,15 @@ func TestFixed_WhatTheJournalHasIsAnsweredAlike(t *testing.T) {
 	for i, quick := range []bool{false, true} {
 		s := recordingAs(t, fixable, record.JournalOptions{Sample: 1, Slowest: -1})
 		handled := 0
-		intercept(s, func(*serve.Exchange) { handled++ })
+		intercept(s, func(*wire.Exchange) { handled++ })
 		client := &scripted{}
 		requests := []string{
 			plain("/json"), plain("/json/?a=b%20c&token=x"), plain("/empty"), plain("/none"), plain("/typed"), plain("/text"),
 			"GET /json HTTP/1.1\r\nhOST: b\r\nAuthorization: Bearer secret\r\nx-lower:  1 \r\nAccept: */*\r\nCookie: a=1; b=2\r\nUser-Agent: u\r\nX-A: 1\r\nX-A: 2\r\n\r\n",
 			"GET /json?" + strings.Repeat("q", 2<<10) + " HTTP/1.1\r\nHost: a\r\nX-Long: " + strings.Repeat("x", 16<<10) + "\r\n\r\n",
 		}
-		l := wire.New(nil, s.log)
-		if quick {
-			l.Plain = s.calls.AnswerPlain(s.calls.Fixed)
-		}
+		l := handling(s, wire.New(nil, s.log))
+		l.General = !quick
 		for _, sent := range requests {
 			client.sent, client.piece = []byte(sent), len(sent)
 			conn := l.Adopt(client)
@@ -249,8 +261,7 @@ func TestFixed_WhatTheJournalHasIsAnsweredAlike(t *testing.T) {
 // written before the journal parses the request.
 func TestFixed_WhatWasAnsweredIsInTheJournal(t *testing.T) {
 	s := recordingServer(t, fixable, 1)
-	l := wire.New(nil, s.log)
-	l.Plain = s.calls.AnswerPlain(s.calls.Fixed)
+	l := handling(s, wire.New(nil, s.log))
 	client := &scripted{sent: []byte(plain("/json")), piece: 1 << 10}
 	var seen []*record.Exchange
 	conn := l.Adopt(&pointed{Conn: client, n: 2, happened: func() { seen = s.Journal() }}) // when the request has been read and its answer written

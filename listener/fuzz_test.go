@@ -20,7 +20,6 @@ import (
 
 	"mockserver/config"
 	"mockserver/listener/protocol/wire"
-	"mockserver/listener/serve"
 )
 
 // fuzzed is a configuration that uses values from a request in every kind of place.
@@ -94,13 +93,13 @@ var fuzzedStatuses = []int{200, 201, 204, 400, 404, 405, 413, 417, 431, 501}
 func FuzzRequests(f *testing.F) {
 	s := fuzzedServer(f)
 	var served []request
-	intercept(s, func(x *serve.Exchange) {
+	intercept(s, func(x *wire.Exchange) {
 		served = append(served, request{string(x.Request.Header.Method()), string(x.Request.Header.RequestURI()), string(x.Request.Body())})
 	})
 	f.Fuzz(func(t *testing.T, sent []byte, piece uint16) {
 		served = nil
 		client := &scripted{sent: bytes.Clone(sent), piece: int(piece) + 1}
-		conn := wire.New(nil, s.log).Adopt(client)
+		conn := generally(s, wire.New(nil, s.log)).Adopt(client)
 		_ = serveOne(s, conn) // the answers show how serving ended
 		_ = conn.Close()      // closing a script does not fail
 		seen := read(string(sent))

@@ -15,12 +15,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
-
-	"reflect"
 
 	"mockserver/config"
 	"mockserver/dispatcher"

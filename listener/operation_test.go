@@ -14,7 +14,7 @@ import (
 	"mockserver/config/item"
 	"mockserver/config/openapi"
 	"mockserver/config/syntax"
-	"mockserver/listener/serve"
+	"mockserver/listener/protocol/wire"
 )
 
 // answering returns an endpoint for an operation, as if it had been read from a document.
@@ -72,7 +72,7 @@ func described(tb testing.TB, configuration string, endpoints ...item.Endpoint) 
 
 // answerTo serves one request, given as "GET /path" with headers "Name: value".
 func answerTo(s *Server, line string, headers ...string) *fasthttp.Response {
-	var ctx serve.Exchange
+	var ctx wire.Exchange
 	method, target, _ := strings.Cut(line, " ")
 	ctx.Request.Header.SetMethod(method)
 	ctx.Request.SetRequestURI(target)
@@ -82,7 +82,7 @@ func answerTo(s *Server, line string, headers ...string) *fasthttp.Response {
 		ctx.Request.Header.Add(name, value)
 	}
 	ctx.Response.Header.SetNoDefaultContentType(true) // as the server sets it
-	_ = s.calls.Handle(asReceived(&ctx))
+	_ = s.calls.Serve(asReceived(&ctx))
 	return &ctx.Response
 }
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"mockserver/config"
-	"mockserver/listener/serve"
+	"mockserver/listener/protocol/wire"
 	"mockserver/matcher"
 )
 
@@ -17,14 +17,14 @@ import (
 // status if there is no body.
 func answersOf(t *testing.T, s *Server, n int, uri string) []string {
 	t.Helper()
-	var ctx serve.Exchange
+	var ctx wire.Exchange
 	ctx.Request.Header.SetMethod("GET")
 	ctx.Request.Header.SetHost("mock.test")
 	ctx.Request.SetRequestURI(uri)
 	got := make([]string, n)
 	for i := range got {
 		ctx.Response.Reset()
-		_ = s.calls.Handle(&ctx)
+		_ = s.calls.Serve(&ctx)
 		if got[i] = string(ctx.Response.Body()); got[i] == "" {
 			got[i] = fmt.Sprint(ctx.Response.StatusCode())
 		}

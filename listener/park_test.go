@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"mockserver/listener/protocol/wire"
-	"mockserver/listener/serve"
 )
 
 // A connection that waits is parked, and served again whenever bytes arrive, in whatever pieces.
@@ -38,11 +37,11 @@ func TestPark_IsServedAgain(t *testing.T) {
 				t.Errorf("cut at %d: got %q, %v", cut, b, err)
 			}
 			synctest.Wait()
-			if n := c.small.Load(); n != 1 {
+			if n := c.small(); n != 1 {
 				t.Errorf("cut at %d: the connection has %d buffers after an answer, want 1", cut, n)
 			}
 			<-time.After(time.Minute)
-			if n := c.small.Load(); n != 0 {
+			if n := c.small(); n != 0 {
 				t.Errorf("cut at %d: the connection still has %d buffers", cut, n)
 			}
 		}
@@ -110,17 +109,17 @@ func hasBuffers(t *testing.T, s *Server, request, want string, piece int, isLarg
 			}
 		}
 		synctest.Wait()
-		small, large := c.small.Load(), c.large.Load()
+		small, large := c.small(), c.large()
 		if small+large != 1 || turn > 0 && (large == 1) != isLarge {
 			t.Errorf("turn %d: %d small and %d large buffers", turn, small, large)
 		}
 	}
 	<-time.After(time.Minute)
-	if n := c.small.Load() + c.large.Load(); n != 0 {
+	if n := c.small() + c.large(); n != 0 {
 		t.Error("the connection has a buffer while it is parked")
 	}
 	go func() { _, _ = io.WriteString(c, send("POST", "/echo?q=6", "")) }() // an error shows in the answer
-	if _, err := http.ReadResponse(in, nil); err != nil || c.small.Load() != 1 {
+	if _, err := http.ReadResponse(in, nil); err != nil || c.small() != 1 {
 		t.Errorf("the connection has a large buffer after it was parked, %v", err)
 	}
 }
@@ -185,9 +184,9 @@ func TestPark_InTime(t *testing.T) {
 				<-time.After(time.Second)
 			}
 			<-time.After(parkTime - 2*time.Second)
-			early := c.small.Load()
+			early := c.small()
 			<-time.After(parkTime + 2*time.Second + clockTick)
-			if late := c.small.Load(); early != 1 || late != 0 {
+			if late := c.small(); early != 1 || late != 0 {
 				t.Errorf("%s: the connection has %d buffers before the time to be parked, and %d after it", name, early, late)
 			}
 		})
@@ -202,7 +201,7 @@ func TestPark_TheEndWaitsForItsAnswer(t *testing.T) {
 		c := talk(t, s)
 		defer c.Close()
 		requests := 0
-		intercept(s, func(*serve.Exchange) {
+		intercept(s, func(*wire.Exchange) {
 			if requests++; requests == 2 {
 				c.from.Hurry()
 			}

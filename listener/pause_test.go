@@ -204,7 +204,7 @@ func TestPause_LeavesTheTimeOutsAsTheyWere(t *testing.T) {
 				t.Errorf("got %q", got)
 			}
 			<-time.After(time.Minute)
-			if n := conn.small.Load(); n != 0 {
+			if n := conn.small(); n != 0 {
 				t.Errorf("the connection still has %d buffers a minute later", n)
 			}
 		}

@@ -14,13 +14,14 @@ import (
 	"mockserver/config/policy"
 	"mockserver/listener/compile/traffic"
 	"mockserver/listener/protocol/wire"
-	"mockserver/listener/serve"
+	"mockserver/listener/reply"
+	"mockserver/matcher"
 )
 
 // asking returns a request to a path from an address, with headers given as "Name: value".
-func asking(path, from string, headers ...string) *serve.Exchange {
+func asking(path, from string, headers ...string) *wire.Exchange {
 	client := &located{address: net.TCPAddrFromAddrPort(netip.MustParseAddrPort(from))}
-	x := &serve.Exchange{Conn: wire.New(nil, nil).Adopt(client)}
+	x := &wire.Exchange{Conn: wire.New(nil, nil).Adopt(client)}
 	x.Request.SetRequestURI(path)
 	x.Request.Header.SetHost("mock.test")
 	for _, h := range headers {
@@ -39,8 +40,8 @@ type located struct {
 func (l *located) RemoteAddr() net.Addr { return l.address }
 
 // serveAt serves a request, and returns the status of the answer.
-func serveAt(s *Server, ctx *serve.Exchange) (status int) {
-	_ = s.calls.Handle(ctx)
+func serveAt(s *Server, ctx *wire.Exchange) (status int) {
+	_ = s.calls.Serve(ctx)
 	return ctx.Response.StatusCode()
 }
 
@@ -51,7 +52,7 @@ func limited(by string) string {
 // Requests with the same key count as one client; requests with different keys do not.
 func TestLimiter_Keys(t *testing.T) {
 	const a, b = "192.0.2.1:1000", "192.0.2.2:1000"
-	type request = *serve.Exchange
+	type request = *wire.Exchange
 	for _, c := range []struct {
 		name, by   string
 		forwarded  bool
@@ -222,14 +223,19 @@ func TestAllocations_OfRateLimits(t *testing.T) {
 			}
 			ctx := asking("/x/1?q=a%20b", "192.0.2.1:1", c.headers...)
 			l := s.calls.Snapshot.Load().Answers[0].Rules
-			r := serve.Receive(ctx)
-			defer r.Release()
+			r := matcher.Acquire(matcher.Input{
+				Method: []byte("GET"), Target: ctx.Request.Header.RequestURI(), Host: ctx.Request.Header.Host(), Header: ctx.Request.Header.RawHeaders(),
+				Remote: ctx.Conn.RemoteAddr(),
+			})
+			defer matcher.Release(r)
+			var p reply.Reply
+			p.Begin()
 			admitted := false
 			got := testing.AllocsPerRun(1000, func() {
 				var st traffic.LimitResult
-				st, admitted = l.Admit(&r.Request, &r.Reply)
-				r.Reply.Begin()
-				st.Write(&r.Reply)
+				st, admitted = l.Admit(r, &p)
+				p.Begin()
+				st.Write(&p)
 			})
 			if !admitted || got > 0 {
 				t.Errorf("%s by %s: admitted %v, with %v allocations, want none", algorithm, c.by, admitted, got)

@@ -14,6 +14,7 @@ import (
 	"mockserver/fetcher"
 	"mockserver/listener/compile"
 	"mockserver/listener/observe/record"
+	"mockserver/listener/protocol/wire"
 	"mockserver/listener/serve"
 )
 
@@ -40,13 +41,13 @@ func TestRecord_Panics(t *testing.T) {
 	s := recordingServer(t, "- endpoint: {path: /a, response: {external-body: {provider: json, path: \"/nowhere/{{query-params.q}}\"}}}\n- endpoint: {path: /b, response: {}}", 0)
 	s.calls.Snapshot.Load().Answers[0].Source = &fetcher.Source{} // it has no loader: asking it for a body panics
 	for _, path := range []string{"/a?q=1", "/b"} {
-		var ctx serve.Exchange
+		var ctx wire.Exchange
 		ctx.Request.SetRequestURI(path)
-		_ = s.calls.Handle(&ctx)
+		_ = s.calls.Serve(&ctx)
 	}
 	s.calls.Snapshot.Store(&serve.World{Snapshot: &compile.Snapshot{}}) // there is no table, so the endpoint is not known
-	var ctx serve.Exchange
-	_ = s.calls.Handle(&ctx)
+	var ctx wire.Exchange
+	_ = s.calls.Serve(&ctx)
 	counts := s.calls.Recorder.Counts()
 	a, b, unmatched := counts.Endpoints[0], counts.Endpoints[1], counts.Unmatched
 	if a.Statuses[500] != 1 || a.Requests != 1 || b.Statuses[200] != 1 || unmatched.Statuses[500] != 1 {
@@ -70,9 +71,9 @@ func TestCounts_InjectedIsWhatIsDeclared(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 40_000 { // without a connection, no request actually waits
-		var ctx serve.Exchange
+		var ctx wire.Exchange
 		ctx.Request.SetRequestURI("/a")
-		_ = s.calls.Handle(&ctx)
+		_ = s.calls.Serve(&ctx)
 	}
 	c := s.calls.Recorder.Counts().Endpoints[0]
 	for q, want := range map[float64]time.Duration{0.5: 20 * time.Millisecond, 0.9: 45 * time.Millisecond} {
@@ -89,9 +90,9 @@ func TestCounts_InjectedIsWhatIsDeclared(t *testing.T) {
 func TestMisses_AreBounded(t *testing.T) {
 	s := recordingServer(t, "- endpoint: {path: /users/:id, response: {}}", 0)
 	ask := func(path string) {
-		var ctx serve.Exchange
+		var ctx wire.Exchange
 		ctx.Request.SetRequestURI(path)
-		_ = s.calls.Handle(&ctx)
+		_ = s.calls.Serve(&ctx)
 	}
 	var before, after runtime.MemStats
 	runtime.GC()

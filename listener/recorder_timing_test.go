@@ -22,8 +22,7 @@ func BenchmarkRecord(b *testing.B) {
 			{"off", configured(b, timed)}, {"on", recordingServer(b, timed, 0)}, {"one-in-1000", recordingServer(b, timed, 1000)}, {"all", recordingServer(b, timed, 1)},
 		} {
 			b.Run(way.name+"/"+c.name, func(b *testing.B) {
-				conns := wire.New(nil, c.s.log)
-				conns.Plain = c.s.calls.AnswerPlain(c.s.calls.Fixed)
+				conns := handling(c.s, wire.New(nil, c.s.log))
 				client := &repeating{request: way.request, left: b.N, body: way.body}
 				b.ReportAllocs()
 				_ = serveOne(c.s, conns.Adopt(client)) // the answers are counted

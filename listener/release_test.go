@@ -28,7 +28,7 @@ func TestServeConnection_APanicReleasesWebhooks(t *testing.T) {
 	defer s.calls.Webhooks.Close(ended)
 	client, inner := net.Pipe()
 	defer client.Close()
-	l := stopping()
+	l := generally(s, stopping())
 	conn := l.Adopt(unwritable{inner})
 	go func() { _, _ = io.WriteString(client, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n") }() // an error shows when the answer is read
 	s.calls.ServeConnection(conn)

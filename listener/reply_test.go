@@ -6,10 +6,9 @@ import (
 	"testing"
 
 	"mockserver/config/syntax"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 	"mockserver/renderer"
-
-	"mockserver/listener/reply"
 )
 
 // A field keeps its value when other fields are added, and no part of a reply is left in the next

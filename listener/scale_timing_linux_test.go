@@ -54,8 +54,7 @@ const requestsAtOnce = 40_000
 
 // costOf returns the CPU time of a request, in nanoseconds.
 func (s *Server) costOf(b *testing.B, connections int, request, body string) float64 {
-	conns := wire.New(nil, s.log)
-	conns.Plain = s.calls.AnswerPlain(s.calls.Fixed)
+	conns := handling(s, wire.New(nil, s.log))
 	begun := cpuTime(b)
 	var all sync.WaitGroup
 	for range connections {

@@ -18,7 +18,7 @@ import (
 )
 
 // asReceived puts the request of ctx into the form that it has after being read from a connection.
-func asReceived(ctx *serve.Exchange) *serve.Exchange {
+func asReceived(ctx *wire.Exchange) *wire.Exchange {
 	var sent bytes.Buffer
 	w := bufio.NewWriter(&sent)
 	err := errors.Join(ctx.Request.Write(w), w.Flush(), ctx.Request.Read(bufio.NewReaderSize(&sent, 1<<20)))
@@ -34,8 +34,8 @@ func TestServe_Panic(t *testing.T) {
 	s := newServer(Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
 	defer s.compiler.Loader.Close(context.Background())
 	s.calls.Snapshot.Store(&serve.World{Snapshot: &compile.Snapshot{}}) // no table: the first stage panics
-	var ctx serve.Exchange
-	_ = s.calls.Handle(&ctx)
+	var ctx wire.Exchange
+	_ = s.calls.Serve(&ctx)
 	var body struct{ Code string }
 	if err := json.Unmarshal(ctx.Response.Body(), &body); err != nil || ctx.Response.StatusCode() != 500 || body.Code != "internal" {
 		t.Errorf("got %d %s", ctx.Response.StatusCode(), ctx.Response.Body())
@@ -46,7 +46,7 @@ func TestServe_Panic(t *testing.T) {
 	if err := s.Apply(config.Parse("m.yml", []byte("- endpoint: {path: /, response: {body: ok}}"))); err != nil {
 		t.Fatal(err)
 	}
-	_ = s.calls.Handle(&ctx)
+	_ = s.calls.Serve(&ctx)
 	if got := string(ctx.Response.Body()); got != "ok" {
 		t.Errorf("after the panic: %s, want ok", got)
 	}
@@ -58,10 +58,10 @@ func TestServe_PanicsAreLoggedAtAPace(t *testing.T) {
 	defer s.compiler.Loader.Close(context.Background())
 	s.calls.Snapshot.Store(&serve.World{Snapshot: &compile.Snapshot{}}) // no table: the first stage panics
 	for range 5 {
-		ctx := serve.Exchange{Conn: wire.New(nil, nil).Adopt(&scripted{})}
+		ctx := wire.Exchange{Conn: wire.New(nil, nil).Adopt(&scripted{})}
 		ctx.Request.Header.SetHost("a")
 		ctx.Request.SetRequestURI("//a/../b?c")
-		_ = s.calls.Handle(&ctx)
+		_ = s.calls.Serve(&ctx)
 		if got := ctx.Response.StatusCode(); got != 500 {
 			t.Errorf("got %d, want 500", got)
 		}

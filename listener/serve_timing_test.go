@@ -67,8 +67,7 @@ func BenchmarkServe_Operation(b *testing.B) {
 		answering("GET", "/generated", 0, ofJSON(200, "200", "", body), ofJSON(404, "404", "", "{}")))
 	for _, path := range []string{"/declared/7", "/generated/7", "/declared", "/generated"} {
 		b.Run(path[1:], func(b *testing.B) {
-			conns := wire.New(nil, s.log)
-			conns.Plain = s.calls.AnswerPlain(s.calls.Fixed)
+			conns := handling(s, wire.New(nil, s.log))
 			client := &repeating{request: "GET " + path + " HTTP/1.1\r\nHost: mock.test\r\nAccept: */*\r\n\r\n", left: b.N, body: body}
 			_ = serveOne(s, conns.Adopt(client)) // the answers are counted
 			if client.answered != b.N {
@@ -119,8 +118,7 @@ func compare(b *testing.B, configuration, method, uri, body, want string) {
 	s := configured(b, configuration)
 	request := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: mock.test\r\nContent-Length: %d\r\n\r\n%s", method, uri, len(body), body)
 	ours := func(l net.Listener) error {
-		conns := wire.New(l, s.log)
-		conns.Plain = s.calls.AnswerPlain(s.calls.Fixed)
+		conns := handling(s, wire.New(l, s.log))
 		for {
 			conn, err := conns.Accept()
 			if err != nil {

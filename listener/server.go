@@ -340,9 +340,8 @@ func (s *Server) listen() error {
 	if !s.opts.NoHTTP2 {
 		s.listener.HTTP2 = s.calls.ServeHTTP2
 	}
-	if !s.opts.AccessLog && !s.opts.ServerTiming {
-		s.listener.Plain = s.calls.AnswerPlain(s.calls.Fixed)
-	}
+	s.listener.Handler, s.listener.MaxBody = s.calls, s.opts.MaxBody
+	s.listener.General = s.opts.AccessLog || s.opts.ServerTiming
 	return nil
 }
 

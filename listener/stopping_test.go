@@ -63,6 +63,17 @@ func (p *pointed) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
+// passing calls a function with what serves each request.
+type passing struct {
+	wire.Handler
+	pass func(serve func())
+}
+
+func (p passing) Serve(x *wire.Exchange) (err error) {
+	p.pass(func() { err = p.Handler.Serve(x) })
+	return err
+}
+
 // Whenever the shutdown begins while pipelined requests are served, the answers that were sent
 // arrive, and the last one says that no more follow.
 func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
@@ -72,11 +83,10 @@ func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
 	const requests = 4
 	answered := 0
 	var point *pointed
-	s.calls.Handler = func(x *serve.Exchange) (err error) {
+	handler := passing{s.calls, func(serve func()) {
 		answered++
-		point.pass(func() { err = s.calls.Handle(x) })
-		return err
-	}
+		point.pass(serve)
+	}}
 	most := 0
 	for n := 1; n <= requests+3; n++ { // the requests are read once, answered one after the other, written once, and then there is another read
 		for _, before := range []bool{true, false} {
@@ -86,7 +96,8 @@ func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
 			s.calls.Stopping.Store(false)
 			answered = 0
 			client, inner := net.Pipe()
-			l := stopping()
+			l := generally(s, stopping())
+			l.Handler = handler
 			point = &pointed{inner, n, before, func() {
 				s.calls.Stopping.Store(true)
 				end(t, l, time.Second)
@@ -151,7 +162,7 @@ func TestAccept_APanicOfAConnectionHarmsNoOther(t *testing.T) {
 	_, worse := net.Pipe()
 	client, good := net.Pipe()
 	q := &queue{next: []any{defective{bad}, defective{worse}, good, syscall.EINVAL}, closed: make(chan struct{})}
-	s.listener = wire.New(q, s.log)
+	s.listener = handling(s, wire.New(q, s.log))
 	accepting := make(chan struct{})
 	go func() {
 		s.accept()

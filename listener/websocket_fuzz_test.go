@@ -29,12 +29,12 @@ func FuzzFrames(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		client, inner := net.Pipe()
-		l := wire.New(nil, slog.New(slog.DiscardHandler))
+		l := handling(s, wire.New(nil, slog.New(slog.DiscardHandler)))
 		conn := l.Adopt(inner)
 		served := make(chan struct{})
 		go func() {
 			defer close(served)
-			_ = conn.Serve(s.calls.ServeHTTP) // the client sees the result
+			_ = conn.Serve() // the client sees the result
 			_ = conn.CloseNow()
 		}()
 		_ = client.SetDeadline(time.Now().Add(10 * time.Second)) // an error shows when reading

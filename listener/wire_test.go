@@ -11,8 +11,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"mockserver/listener/protocol/wire"
 )
 
 // scripted is the connection of a client that has sent everything, in pieces of a given size, and
@@ -94,7 +92,7 @@ func TestUnanswered_CountsHeadsThatHaveBegun(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			client, inner := net.Pipe()
 			defer client.Close()
-			l := stopping()
+			l := generally(s, stopping())
 			conn := l.Adopt(socket{inner})
 			s.drained = make(chan struct{})
 			go func() {
@@ -142,25 +140,6 @@ func TestConnection_AnAnswerDoesNotWaitForTheNextBody(t *testing.T) {
 			_ = c.Close() // closing a pipe does not fail
 			<-c.served
 		})
-	}
-}
-
-// Messages from fasthttp, which may contain what the client sent, are bounded in length.
-func TestMalformed_BoundsTheMessagesOfOthers(t *testing.T) {
-	for message, want := range map[string]string{
-		"short":                               "short",
-		strings.Repeat("x", 200):              strings.Repeat("x", 200),
-		strings.Repeat("x", 201):              strings.Repeat("x", 200) + "…",
-		strings.Repeat("x", 199) + "é" + "yy": strings.Repeat("x", 199) + "…",
-	} {
-		s := configured(t, "[]")
-		conn := wire.New(nil, nil).Adopt(&scripted{sent: []byte("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), piece: 100})
-		if _, err := conn.Input().Peek(1); err != nil { // a client that has sent nothing gets no message
-			t.Fatal(err)
-		}
-		if _, got := s.calls.FailureOf(conn, errors.New(message)); got != want {
-			t.Errorf("got %s, want %q", got, want)
-		}
 	}
 }
 

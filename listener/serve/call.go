@@ -30,7 +30,6 @@ type Call struct {
 	immediate bool              // answered immediately, so it never shows up as in progress
 	following *following        // its webhooks, which start when the response is written; nil for none
 	server    *Server
-	length    int     // of a plain request, in bytes
 	direct    bool    // it is answered within the read of its connection, so it must not wait
 	again     bool    // it must be answered again, outside of that read
 	passing   passing // the answer of an upstream; last, because only its first word is read for each request

@@ -17,44 +17,47 @@ import (
 // headRoom is the space reserved for the head in front of a rendered body.
 const headRoom = 1 << 10
 
-// answerDirectly answers a plain request and reports whether it did. If it began a call but did not
-// answer, serve continues with that call. The response is built in the free space after the
-// request. The error is from writing, or net.ErrClosed if the client has left.
-func (s *Server) answerDirectly(conn *wire.Connection, p *wire.Plain) (done bool, err error) {
-	if s.Stopping.Load() || len(p.Body) > s.MaxBody || p.Target[0] != '/' {
-		return false, nil
+// answerDirectly answers a plain request, or returns the call that it has begun. The error is from
+// writing, or net.ErrClosed if the client has left.
+func (s *Server) answerDirectly(conn *wire.Connection, p *wire.Plain) (wire.Later, error) {
+	c := calls.Get().(*Call)
+	c.server = s
+	in := &c.In
+	in.Method, in.Target, in.Host, in.Header, in.Body = p.Method, p.Target, p.Host, p.Header, p.Body
+	in.Remote, in.Peer, in.TLS, c.peer = conn.RemoteAddr(), conn, conn.TLS, conn
+	if p.Alone && !s.Stopping.Load() && !conn.IsOld() && p.Target[0] == '/' {
+		if done, err := s.tryDirectly(c, conn, p.Bytes[len(p.Bytes):cap(p.Bytes)]); done {
+			c.Release()
+			return nil, err
+		}
 	}
-	room := p.Bytes[len(p.Bytes):cap(p.Bytes)]
+	if in.Time = time.Now(); s.Recorder != nil {
+		in.Time = conn.ReadAt()
+	}
+	return later{c}, nil
+}
+
+// tryDirectly answers a call that has a direct answer, and reports whether it did. The response is built
+// in room, the free space after the request.
+func (s *Server) tryDirectly(c *Call, conn *wire.Connection, room []byte) (done bool, err error) {
 	if len(room) < 2*headRoom {
 		conn.Enlarge()
 		return false, nil
 	}
-	c := calls.Get().(*Call)
-	c.server, c.length, c.direct = s, len(p.Bytes), true
-	in := &c.In
-	in.Method, in.Target, in.Host, in.Header, in.Body = p.Method, p.Target, p.Host, p.Header, p.Body
-	in.Remote, in.Peer, in.TLS, c.peer = conn.RemoteAddr(), conn, conn.TLS, conn
 	a := s.matchDirectly(c)
-	if a != nil {
-		c.Reply.Room = room[headRoom:headRoom]
-		s.serveDirectly(a, c)
-	}
-	if a == nil || c.again {
-		if c.again {
-			c.world, c.Trace = nil, record.Trace{} // the rows have changed, so another endpoint may match
-		}
-		c.direct, c.again = false, false
-		if in.Time = time.Now(); s.Recorder != nil {
-			in.Time = conn.ReadAt()
-		}
-		conn.Later = later{c}
+	if a == nil {
 		return false, nil
 	}
-	if err = net.ErrClosed; !conn.HasLeft() {
-		err = c.send(conn, room)
+	c.direct, c.Reply.Room = true, room[headRoom:headRoom]
+	if s.serveDirectly(a, c); c.again {
+		c.world, c.Trace = nil, record.Trace{} // the rows have changed, so another endpoint may match
+		c.direct, c.again, c.immediate = false, false, false
+		return false, nil
 	}
-	c.Release()
-	return true, err
+	if conn.HasLeft() {
+		return true, net.ErrClosed
+	}
+	return true, c.send(conn, room)
 }
 
 // later is the call of a plain request that is not answered directly.
@@ -62,13 +65,11 @@ type later struct{ *Call }
 
 // Serve serves the call as if its request had been read by fasthttp.
 func (l later) Serve() (last bool, err error) {
-	x := newExchange(l.peer.(*wire.Connection))
-	x.begun = l.Call
-	in, length := x.Conn.Input(), l.length
-	err = l.server.Handler(x)
-	last = x.last
-	x.free()
-	_, _ = in.Discard(length) // all of it is buffered
+	x := wire.NewExchange(l.peer.(*wire.Connection))
+	l.Reply.Room = x.Response.SwapBody(nil)
+	err = l.server.exchange(l.Call, x)
+	last = x.Last
+	x.Free()
 	return last, err
 }
 

@@ -124,19 +124,20 @@ func (s *Server) Fixed(path []byte) *Fixed {
 	return w.fixed[string(path)]
 }
 
-// AnswerPlain returns a function that answers plain requests, either with the fixed responses that
-// lookup finds by path or with direct answers.
-func (s *Server) AnswerPlain(lookup func(path []byte) *Fixed) func(*wire.Connection, *wire.Plain) (bool, error) {
-	return func(c *wire.Connection, p *wire.Plain) (bool, error) {
-		if c.IsOld() { // the response must say so
-			return false, nil
-		}
-		c.NoteReads(s.Recorder != nil)
+// Answer answers a plain request within the read that it arrived in, if that cannot block.
+func (s *Server) Answer(c *wire.Connection, p *wire.Plain) (wire.Later, error) {
+	return s.AnswerBy(s.Fixed, c, p)
+}
+
+// AnswerBy is like Answer, with the fixed responses that lookup finds by path.
+func (s *Server) AnswerBy(lookup func(path []byte) *Fixed, c *wire.Connection, p *wire.Plain) (wire.Later, error) {
+	c.NoteReads(s.Recorder != nil)
+	if p.Alone && !c.IsOld() { // otherwise the response must say so
 		if done, err := s.answerFixed(lookup, c, p); done || err != nil {
-			return done, err
+			return nil, err
 		}
-		return s.answerDirectly(c, p)
 	}
+	return s.answerDirectly(c, p)
 }
 
 // answerFixed answers a plain request if its answer is fixed, and reports whether it did. The

@@ -19,7 +19,7 @@ import (
 const wholeRoom = 16 << 10
 
 // sendPassed writes the answer of an upstream. The error ends the connection.
-func (s *Server) sendPassed(c *Call, x *Exchange) error {
+func (s *Server) sendPassed(c *Call, x *wire.Exchange) error {
 	p := &c.Reply
 	bodiless := c.isHead() || semantics.HasNoContent(p.Status)
 	coded := p.Length() < 0 && !bodiless && c.In.Protocol != matcher.HTTP10
@@ -27,10 +27,10 @@ func (s *Server) sendPassed(c *Call, x *Exchange) error {
 	case coded:
 		p.Add(fasthttp.HeaderTransferEncoding, "chunked")
 	case p.Length() < 0 && !bodiless:
-		x.last = true // the body ends when the connection does
+		x.Last = true // the body ends when the connection does
 	}
 	switch {
-	case x.last:
+	case x.Last:
 		p.Add(fasthttp.HeaderConnection, "close")
 	case c.In.Protocol == matcher.HTTP10:
 		p.Add(fasthttp.HeaderConnection, "keep-alive")

@@ -33,8 +33,7 @@ type Options struct {
 type Server struct {
 	Options
 	Snapshot  atomic.Pointer[World]
-	Stopping  atomic.Bool           // each response announces that it is the last one of its connection
-	Handler   func(*Exchange) error // handle, unless a test replaces it
+	Stopping  atomic.Bool // each response announces that it is the last one of its connection
 	HTTP2     h2.Server
 	Dialogues websocket.Dialogues
 	Webhooks  *dispatcher.Queue
@@ -63,7 +62,6 @@ func New(opts Options) *Server {
 	if opts.AccessLog {
 		s.Dialogues.Log = s.Log
 	}
-	s.Handler = s.Handle
 	s.followings.New = s.newFollowing
 	return s
 }

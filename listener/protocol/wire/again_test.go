@@ -26,6 +26,7 @@ func (s *inTurn) Read(b []byte) (int, error) {
 	return n, nil
 }
 func (s *inTurn) SetReadDeadline(time.Time) error { return nil }
+func (s *inTurn) Close() error                    { return nil }
 
 // A repeated request looks the same to the code that answers it, whatever that code did to the
 // bytes of the previous request. A request that differs in any byte is not a repetition.
@@ -43,17 +44,16 @@ func TestAgain_IsAsAtFirst(t *testing.T) {
 	}
 	l := New(nil, slog.New(slog.DiscardHandler))
 	var got []string
-	l.Plain = func(_ *Connection, p *Plain) (bool, error) {
+	served(l, stub{plain: func(_ *Connection, p *Plain) error {
 		got = append(got, string(p.Bytes))
 		if whole := fmt.Sprintf("%s %s HTTP/1.1\r\n%s%s", p.Method, p.Target, p.Header, p.Body); whole != string(p.Bytes) || string(p.Host) != "a" {
 			t.Errorf("%q is taken for %q, with the host %q", p.Bytes, whole, p.Host)
 		}
 		copy(p.Bytes[:cap(p.Bytes)], bytes.Repeat([]byte("answer"), 200))
-		return true, nil
-	}
-	conn := l.Adopt(&inTurn{requests: sent})
-	if n, err := conn.Read(make([]byte, MaxHeader)); n > 0 || err != io.EOF {
-		t.Errorf("then got %d bytes, %v", n, err)
+		return nil
+	}})
+	if err := l.Adopt(&inTurn{requests: sent}).Serve(); err != nil {
+		t.Errorf("then got %v", err)
 	}
 	for i, want := range sent {
 		if i >= len(got) || got[i] != want {
@@ -66,23 +66,22 @@ func TestAgain_IsAsAtFirst(t *testing.T) {
 // one.
 func TestAgain_NotAfterAnother(t *testing.T) {
 	const plain, other = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n", "HEAD /a HTTP/1.1\r\nHost: a\r\n\r\n"
-	var w framing
+	w := Connection{from: New(nil, nil)}
+	w.from.MaxBody = 1
 	room := make([]byte, MaxHeader)
 	for i, c := range []struct {
 		request string
 		again   bool
 	}{{plain, false}, {plain, true}, {"", false}, {plain, false}, {plain, true}, {other, false}, {plain, false}, {plain, true}, {plain[:9], false}} {
 		b := room[:copy(room, c.request)]
-		if got := w.again(b); got != c.again {
+		if got := w.repeats(b); got != c.again {
 			t.Errorf("%d: %q again: %t", i, c.request, got)
 		}
-		if !c.again {
-			_, _, _ = w.take(b) // no request here is an error
-			w.plain.Bytes = b
-		}
+		_, _ = w.look(b) // no request here is an error
+		w.head = head{}
 	}
 	elsewhere := []byte(plain)
-	if w = (framing{}); w.again(elsewhere) {
+	if w.isPlain = false; w.repeats(elsewhere) {
 		t.Error("the first request is repeated")
 	}
 }

@@ -44,6 +44,34 @@ func (s *scripted) SetReadDeadline(time.Time) error { return nil }
 
 func (s *scripted) SetWriteDeadline(time.Time) error { return nil }
 
+// stub answers requests by calling its functions; nil answers nothing.
+type stub struct {
+	plain   func(c *Connection, p *Plain) error
+	serve   func(x *Exchange)
+	refused func(status int, why string)
+}
+
+func (s stub) Answer(c *Connection, p *Plain) (Later, error) { return nil, s.plain(c, p) }
+
+func (s stub) Serve(x *Exchange) error {
+	if x.Last = x.Request.Header.ConnectionClose(); s.serve != nil {
+		s.serve(x)
+	}
+	return nil
+}
+
+func (s stub) Refuse(_ *Exchange, status int, why string) {
+	if s.refused != nil {
+		s.refused(status, why)
+	}
+}
+
+// served makes requests be served by h, plain ones like all others unless h answers them.
+func served(l *Connections, h stub) *Connections {
+	l.Handler, l.General, l.MaxBody = h, h.plain == nil, 1<<20
+	return l
+}
+
 // queue is a listener that returns its items in order, and then repeats the last one until it is
 // closed.
 type queue struct {

@@ -17,17 +17,16 @@ import (
 type Connection struct {
 	net.Conn
 	from   *Connections
-	spoke  atomic.Bool // something other than empty lines was read from it
-	unread atomic.Bool // the client was refused and may still be sending
-	idle   idleness
+	spoke  atomic.Bool   // something other than empty lines was read from it
+	unread atomic.Bool   // the client was refused and may still be sending
+	idle   atomic.Uint32 // see beginIdle
 	// answered means that serving the connection ended with a response to its last request.
 	answered atomic.Bool
 	upgraded atomic.Bool // it leaves, or has left, HTTP/1.1: see talk
 
 	// Only the goroutine that serves the connection uses the fields below.
 	deadlines
-	parking
-	input
+	reading
 	stay *stay // nil where it is not possible
 	ending
 	// after is called with the time when the response was written, or could not be written.
@@ -36,7 +35,6 @@ type Connection struct {
 
 	talk func() // what the connection runs once it has left HTTP/1.1
 
-	hello   []byte  // what the client sent of a TLS handshake that has not begun yet; see opens
 	secured *stream // the TLS connection over Conn; nil for one in clear text
 	// TLS is what the requests of the connection have in common; nil for one in clear text.
 	TLS *matcher.TLS
@@ -49,10 +47,6 @@ type Connection struct {
 	timed  bool          // the times of reads are noted
 	readAt time.Duration // time of the last noted read, since the base of the clock
 
-	// Later serves a plain request that Plain has begun and could not answer; nil for none.
-	Later Later
-
-	in  *bufio.Reader // see Input
 	out *bufio.Writer // see Output; nil before the first use
 }
 
@@ -63,6 +57,7 @@ type deadlines struct {
 	readInForce time.Time // the deadline that is set on the connection
 	readRenewed time.Time // when the deadline of a body was renewed
 	// Stored as time since the base of the clock, because they are compared on each request.
+	resting      bool          // it is idle; see leaveIdle
 	restsUntil   time.Duration // the read deadline of an idle connection, if it is in force; else 0
 	idleSince    time.Duration // when it was last read for another request
 	writeExpires time.Duration // the write deadline
@@ -71,49 +66,43 @@ type deadlines struct {
 	writing      progress      // of the current Write
 }
 
-// parking says why a connection is not served, and how large its buffers are.
-type parking struct {
-	parked bool    // it is not served now: it waits, becomes large, or begins TLS
-	served bool    // Serve serves it
-	large  bool    // see IsLarge
-	grows  bool    // it becomes large when more arrives
-	first  [1]byte // the byte that ended the parking
-}
+// reading is what was received, and how much of it was read.
+type reading struct {
+	in       *bufio.Reader // what was received and not taken yet; nil while the connection has no buffer
+	large    bool          // in has MaxHeader bytes instead of ReadBuffer
+	grows    bool          // it becomes large when more arrives
+	head     head          // the head that is being read, or whose request is being served
+	inBody   bool          // the body of that request is being read
+	requests int           // that were answered
+	ended    bool          // the last request was answered
+	size     int           // of the head, in bytes, and of the body if its length is known
+	isPlain  bool          // the request that was read last is plain
+	plain    Plain
+	last     []byte // a copy of that request; empty for one that is too long: see repeats
+	later    Later  // serves the plain request that was read last; nil for none
+	// preferred and accepted mean that a request on the connection, this one or an earlier one, had
+	// a header that may select a response of an operation: Prefer, or an Accept other than */*.
+	preferred, accepted bool
 
-// input is what was received and is still to be read.
-type input struct {
-	framing framing
-	ready   int       // how many bytes of the last look are to be returned
-	restAt  int       // where the rest that must be passed to take again begins
-	looked  bool      // what was last read has already been looked at: see stay
-	held    []byte    // received bytes that must not be read yet: see take
-	store   []byte    // the buffer whose end is held, with what was held before
-	heldAt  time.Time // when the last byte of held arrived
+	held    []byte    // bytes that are to be read before others: see pause and hold
+	heldAt  time.Time // when what follows the current request arrived; zero if nothing does
 	arrived time.Time // when the current request arrived; zero if it was served on arrival
+	first   [1]byte   // the byte that ended the parking
 }
 
 // ending is what ends a connection, and how it ends.
 type ending struct {
-	deaf        bool   // the client has finished sending
-	left        bool   // the client left, or the server stopped, while its request waited
-	over        error  // ends reading: a protocol error, or io.EOF after the last request
-	endReturned bool   // over was returned
-	behind      bool   // more bytes came after the last request
-	failed      error  // the error of the connection that ended reading
-	cutOff      bool   // reading failed inside a request
-	unwritten   bool   // the last response could not be written completely
-	rested      bool   // reading ended while it was idle or about to be, with all responses sent
-	abrupt      bool   // it is closed without the closing notice of TLS
-	parting     bool   // the closing notice is being sent or was sent
-	spoils      string // the fault to apply to the response when it is written; "" if none
-	struck      bool   // a fault has ended the connection
-}
-
-// Later is a plain request that is served outside of the read that it arrived in.
-type Later interface {
-	// Serve answers the request, and takes it from the Input. last reports whether the connection
-	// closes after it.
-	Serve() (last bool, err error)
+	deaf      bool   // the client has finished sending
+	left      bool   // the client left, or the server stopped, while its request waited
+	behind    bool   // more bytes came after the last request
+	failed    error  // the error of the connection that ended reading
+	cutOff    bool   // reading failed inside a request
+	unwritten bool   // the last response could not be written completely
+	rested    bool   // reading ended while it was idle or about to be, with all responses sent
+	abrupt    bool   // it is closed without the closing notice of TLS
+	parting   bool   // the closing notice is being sent or was sent
+	spoils    string // the fault to apply to the response when it is written; "" if none
+	struck    bool   // a fault has ended the connection
 }
 
 // part is what a connection is read for. Each part has its own timeout, which starts when the part
@@ -218,17 +207,21 @@ func (c *Connection) Chooses() (prefers, accepts bool) {
 	if c == nil {
 		return true, true
 	}
-	return c.framing.preferred, c.framing.accepted
+	return c.preferred, c.accepted
 }
 
-// IsLarge reports whether the connection is read into a buffer of MaxHeader bytes instead of
-// ReadBuffer.
-func (c *Connection) IsLarge() bool { return c.large }
+// BufferSize returns the size of the buffer that the connection is read into; 0 while it is parked.
+func (c *Connection) BufferSize() int {
+	if c.in == nil {
+		return 0
+	}
+	return c.in.Size()
+}
 
 // Enlarge makes the connection large when its next request arrives, because a request, or a
 // response that is built in the buffer, did not fit. The connection stays large until it is parked.
 // A connection whose requests wait does not become large.
-func (c *Connection) Enlarge() { c.grows = c.served && !c.large }
+func (c *Connection) Enlarge() { c.grows = !c.large }
 
 // IsOld reports whether the connection has reached its maximum age.
 func (c *Connection) IsOld() bool {
@@ -242,7 +235,7 @@ func (c *Connection) IsEnding() bool { return c.from.isEnding() }
 func (c *Connection) ReadHeld(b []byte) int {
 	n := copy(b, c.held)
 	if c.held = c.held[n:]; len(c.held) == 0 {
-		c.held, c.store = nil, nil
+		c.held = nil
 	}
 	return n
 }
@@ -271,28 +264,8 @@ func (c *Connection) TimeOf(at time.Duration) time.Time { return c.from.clock.ba
 // Date returns the time in the format of the Date header, to the second.
 func (c *Connection) Date() []byte { return *c.from.clock.date.Load() }
 
-// HasSpoken reports whether anything other than empty lines was read from the connection.
-func (c *Connection) HasSpoken() bool { return c.spoke.Load() }
-
 // Refuse notes that the client is refused while it may still be sending.
 func (c *Connection) Refuse() { c.unread.Store(true) }
-
-// IsInBody reports whether the last read was for a body.
-func (c *Connection) IsInBody() bool { return c.at.kind == inBody }
-
-// Cause returns the error that ended reading: the one that Read returned, even if fasthttp has
-// wrapped it, or else err.
-func (c *Connection) Cause(err error) error {
-	switch {
-	case c.unwritten:
-		return net.ErrClosed // the client is gone, and its last request was counted
-	case c.endReturned:
-		return c.over
-	case c.failed != nil:
-		return c.failed
-	}
-	return err
-}
 
 // Leave makes the connection leave HTTP/1.1 after the current response, and run talk.
 func (c *Connection) Leave(talk func()) {
@@ -303,18 +276,14 @@ func (c *Connection) Leave(talk func()) {
 
 // IsUnanswered reports whether the connection was cut off in a request that had no response.
 func (c *Connection) IsUnanswered() bool {
-	return c.spoke.Load() && !c.idle.now() && !c.unread.Load() && !c.answered.Load()
+	return c.spoke.Load() && c.idle.Load() == isBusy && !c.unread.Load() && !c.answered.Load()
 }
 
 // Close closes the connection and forgets it. A client may still be sending if it was refused,
 // sends more after its last request, or learns only now that the connection is closed. Closing at
 // once would make the client's system discard the response, so in these cases, and after a fault,
-// Close first spends a while reading what the client sends. A connection that is parked, or has
-// left HTTP, stays open.
+// Close first spends a while reading what the client sends.
 func (c *Connection) Close() error {
-	if c.parked || c.upgraded.Load() {
-		return nil
-	}
 	c.release() // discarding may take a long time
 	c.closeNotify()
 	ended := (c.from.isEnding() || c.IsOld()) && c.spoke.Load() && !c.rested
@@ -358,9 +327,6 @@ func (c *Connection) isIdle() bool { return c.at.kind == waiting && c.at.request
 // longest returns the maximum time that n bytes may take to get through.
 func longest(n int) time.Duration { return slowTime + time.Duration(n/slowRate)*time.Second }
 
-// errParked ends the reading of a connection that is parked: for now, the connection has ended.
-var errParked = io.EOF
-
 // pausing is the part of the state of a connection's pauses that is shared with other goroutines.
 type pausing struct {
 	mu     sync.Mutex // guards the fields below
@@ -389,27 +355,4 @@ func (p *pausing) wakeUp() {
 type progress struct {
 	begun time.Duration // since the base of the clock
 	bytes int           // that were written to the socket
-}
-
-// hold puts b back in front of the held bytes, in place if b was among them.
-func (c *Connection) hold(b []byte) {
-	if before := len(c.store) - len(c.held); before >= len(b) {
-		c.held = c.store[before-len(b):]
-		copy(c.held, b)
-		return
-	}
-	if len(c.held) == 0 {
-		c.heldAt = time.Now()
-	}
-	c.held = append(append([]byte(nil), b...), c.held...)
-	c.store = c.held
-}
-
-// leaveIdle makes the connection no longer idle. If Hurry or wake has already done so, leaveIdle waits until
-// they have set their deadlines: a deadline that is set later would apply to the request.
-func (c *Connection) leaveIdle() {
-	if c.isIdle() && !c.idle.taken() {
-		c.from.hurrying.Lock()
-		defer c.from.hurrying.Unlock()
-	}
 }

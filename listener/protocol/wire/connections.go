@@ -24,10 +24,10 @@ type Connections struct {
 	refusals *loglimit.Limiter // of log lines about connections that cannot be accepted
 	// Owned reports whether an accepted connection belongs to another part of the program, which
 	// closes it. If Owned is nil, no connection does.
-	Owned func(net.Conn) bool
-	// Plain answers a plain request, and reports whether it did. If Plain is nil, no plain request
-	// is answered here. The error is a write error.
-	Plain func(c *Connection, p *Plain) (done bool, err error)
+	Owned   func(net.Conn) bool
+	Handler Handler // answers the requests
+	MaxBody int     // maximum size of a request body, in bytes
+	General bool    // plain requests are served like all others
 	// HTTP2 serves a connection whose client began with the preface of HTTP/2; read contains the
 	// preface and the bytes after it. If HTTP2 is nil, such a client is refused.
 	HTTP2 func(c *Connection, read []byte)
@@ -215,7 +215,7 @@ func (c *Connections) Hurry() {
 		switch {
 		case conn.upgraded.Load():
 			_ = conn.Conn.SetReadDeadline(now) // wakes the connection
-		case conn.idle.taken():
+		case conn.takeIdle():
 			_ = conn.Conn.SetReadDeadline(now.Add(c.patience))
 		case !conn.spoke.Load():
 			_ = conn.Conn.SetReadDeadline(now.Add(c.moment()))

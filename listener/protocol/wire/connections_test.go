@@ -134,14 +134,15 @@ func TestConnection_SetsFewDeadlines(t *testing.T) {
 				_, _ = io.WriteString(client, request) // if it fails, the read fails
 			}
 		})
-		buf := make([]byte, MaxHeader)
-		for range 100 {
-			if n, err := conn.Read(buf); err != nil || string(buf[:n]) != request {
-				t.Errorf("got %q, %v", buf[:n], err)
-			}
+		n := 0
+		served(l, stub{serve: func(x *Exchange) {
 			<-time.After(time.Second)
+			n++
+			x.Last = n == 100
+		}})
+		if err := conn.Serve(); err != nil || n != 100 {
+			t.Errorf("got %d requests, %v", n, err)
 		}
-		_ = conn.Close() // an error would not matter: both ends are in the test
 		sending.Wait()
 	})
 	if inner.set < 10 || inner.set > 25 {
@@ -173,7 +174,8 @@ func TestConnection_ClosingARefusedOneWaitsForItsClient(t *testing.T) {
 		{"so is an idle one", func(c *Connection) {
 			ordinary(c)
 			ended(c)
-			c.framing.requests = 1
+			c.requests = 1
+			c.input()
 			_, _ = c.Read(make([]byte, 1)) // fails, which TestRead_AfterTheEnd tests
 		}, false, nil, 0},
 		{"one that has its last answer is waited for", func(c *Connection) { ordinary(c); ended(c) }, true, func(_ *Connections, peer net.Conn) {

@@ -16,11 +16,13 @@ import (
 // "Connection: close", tabs between the options of HTTP/1.0, and a minor version above 1. Nothing
 // else is changed.
 type head struct {
-	scanned int  // bytes that were looked at: whole lines
-	sought  int  // bytes that were searched for the end of a line
-	empty   int  // lines before the request line
-	begun   bool // the request line was read
-	minor   byte // minor version: '0' or '1'
+	size    int   // of the whole head, in bytes; 0 until it is complete
+	wrong   error // the protocol error in it; nil for none
+	scanned int   // bytes that were looked at: whole lines
+	sought  int   // bytes that were searched for the end of a line
+	empty   int   // lines before the request line
+	begun   bool  // the request line was read
+	minor   byte  // minor version: '0' or '1'
 
 	host    bool // each bool reports whether the header was present
 	chunked bool
@@ -65,12 +67,26 @@ var (
 	twoFrames  = bad("there are both Content-Length and Transfer-Encoding")
 	badCoding  = bad("the Transfer-Encoding is not a single \"chunked\" in HTTP/1.1")
 	largeHead  = &ProtocolError{431, LargeHead}
+	cutShort   = bad("the client stopped sending before the request was complete")
 	badExpect  = &ProtocolError{417, "only the expectation 100-continue can be met"}
 )
 
 // read parses the lines of the head at the beginning of b. It returns the length of the head if it
 // is complete; otherwise it returns 0, and b must be passed again with more data after it.
 func (h *head) read(b []byte) (length int, err error) {
+	if h.size == 0 && h.wrong == nil {
+		h.size, h.wrong = h.scan(b)
+	}
+	return h.size, h.wrong
+}
+
+// isInside reports whether a request has begun. part is the part of the head that has arrived.
+func (h *head) isInside(part []byte) bool {
+	line := part[min(len(part), h.scanned):]
+	return h.begun || len(line) > 0 && string(line) != "\r"
+}
+
+func (h *head) scan(b []byte) (length int, err error) {
 	for {
 		end := bytes.IndexByte(b[h.sought:], '\n')
 		if end < 0 {
@@ -131,7 +147,7 @@ func (h *head) isPlain(b []byte) bool {
 func (h *head) plain(b []byte, length int) Plain {
 	return Plain{
 		Method: b[:h.space-1], Target: b[h.space:h.end], Header: b[h.lines:length], Body: b[length:],
-		Host: ascii.TrimBlanks(b[h.hostLine+len("Host:") : h.hostEnd]), Accepts: h.accepts,
+		Host: ascii.TrimBlanks(b[h.hostLine+len("Host:") : h.hostEnd]), Accepts: h.accepts, Bytes: b,
 	}
 }
 
@@ -352,12 +368,13 @@ func hasName(line []byte, name string) bool {
 	return true
 }
 
-// Plain is a request that arrived complete, with nothing after it, in the form that most clients
-// send: see head.isPlain. Its bytes are valid until the connection is read again.
+// Plain is a request that was received completely, in the form that most clients send: see
+// head.isPlain. Its bytes are valid until the connection is read again.
 type Plain struct {
 	Method, Target, Host []byte
 	Header               []byte // the header lines and the empty line after them
 	Body                 []byte
 	Accepts              bool   // the response may depend on Accept
-	Bytes                []byte // the whole request; the response may overwrite it, up to its capacity
+	Bytes                []byte // the whole request
+	Alone                bool   // nothing follows: the response may overwrite Bytes, up to its capacity
 }

@@ -68,7 +68,7 @@ func (c *Connection) pause(until time.Time) pauseEnd {
 			if !until.IsZero() && !time.Now().Before(until) {
 				return pauseDue
 			}
-		case err == io.EOF && c.framing.stage == atEnd:
+		case err == io.EOF && c.head.last():
 			c.deaf = true
 		case err != nil:
 			c.left = true
@@ -139,7 +139,6 @@ func (c *Connection) room() []byte {
 	}
 	if len(c.held) == cap(c.held) {
 		c.held = slices.Grow(c.held, aheadRoom)
-		c.store = c.held
 	}
 	return c.held[len(c.held):min(cap(c.held), maxAhead)]
 }
@@ -152,11 +151,9 @@ func (c *Connection) keep(b []byte) {
 	c.heldAt = time.Now()
 	if c.held == nil {
 		c.held = append(make([]byte, 0, aheadRoom), b...)
-		c.store = c.held
 		return
 	}
 	c.held = c.held[:len(c.held)+len(b)]
-	c.store = c.held
 }
 
 // sleep does what pause does, for a connection that cannot be read from.

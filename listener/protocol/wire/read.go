@@ -1,19 +1,22 @@
 package wire
 
 import (
-	"io"
+	"bytes"
+	"errors"
+	"os"
 	"time"
+	"unsafe"
 )
 
 // await prepares the connection to be read for the next part. some contains the bytes of that part
 // that have already been read, if any. The timeout of the first request's head starts when the
 // connection is accepted.
 func (c *Connection) await(some []byte) error {
-	next := part{request: c.framing.requests, kind: waiting}
+	next := part{request: c.requests, kind: waiting}
 	switch {
-	case c.framing.stage != atHead:
+	case c.inBody:
 		next.kind = inBody
-	case c.framing.inside(some):
+	case c.head.isInside(some):
 		next.kind = inHead
 	}
 	if next != c.at {
@@ -51,7 +54,7 @@ func (c *Connection) rest(lines bool) (err error) {
 	} else if left < parkTime+clockTick || left > 2*parkTime+clockTick {
 		err = c.restUntil(c.idleSince + 2*parkTime + clockTick)
 	}
-	c.idle.begin()
+	c.beginIdle(isIdle)
 	if err == nil && c.from.isEnding() { // its last response did not announce the close
 		err = c.Conn.SetReadDeadline(time.Now().Add(c.from.moment()))
 	}
@@ -96,44 +99,6 @@ func (c *Connection) flush() {
 	}
 }
 
-// settle writes the responses so far, unless another request is at hand.
-func (c *Connection) settle() {
-	if len(c.held) == 0 || c.after != nil || c.upgraded.Load() {
-		c.flush()
-	}
-	if c.after != nil { // the response has been written
-		c.release()
-	}
-}
-
-// receive reads once for the next part; b already contains some of its bytes.
-func (c *Connection) receive(b []byte, held int) (int, error) {
-	if c.flush(); c.unwritten {
-		return 0, c.failed
-	}
-	if err := c.await(b[:held]); err != nil {
-		return 0, err
-	}
-	n, err := c.read(b, held)
-	if c.unwritten {
-		return 0, c.failed
-	}
-	if err != nil {
-		if held == 0 && c.parks(err) {
-			return 0, errParked
-		}
-		c.failed = err
-		c.rested = n == 0 && c.isIdle()
-	}
-	if !c.looked {
-		c.leaveIdle()
-	}
-	if n > 0 && c.at.kind == inBody {
-		c.renew(n)
-	}
-	return n, err
-}
-
 // renew restarts the timeout of a body after n of its bytes have arrived.
 func (c *Connection) renew(n int) {
 	c.bodyRead += n
@@ -145,152 +110,121 @@ func (c *Connection) renew(n int) {
 	}
 }
 
-// Lateness says why a body counts as too slow.
-func (c *Connection) Lateness() string {
+// lateness says why a body counts as too slow.
+func (c *Connection) lateness() string {
 	if most := longest(c.bodyRead); time.Since(c.bodyBegun) >= most {
 		return "the request body was not complete after " + most.String()
 	}
 	return "no more of the request body arrived for " + bodyTimeout.String()
 }
 
-// Read reads what the client sent, as far as it is valid: a head is returned whole, and nothing after
-// the end of a request or a protocol error. In the latter case, the error returned is the protocol
-// error. Responses are written before it waits for more.
+// Read reads once, for the input buffer. Responses are written before it waits. On Linux it answers
+// plain requests until something else arrives: see stay.
 func (c *Connection) Read(b []byte) (int, error) {
-	c.settle()
-	if c.upgraded.Load() {
-		return 0, errParked // HTTP/1.1 has ended
+	if len(c.held) > 0 {
+		c.arrived = c.heldAt
+		return c.ReadHeld(b), nil
 	}
-	switch {
-	case c.unwritten:
+	c.arrived, c.heldAt = time.Time{}, time.Time{}
+	if c.flush(); c.unwritten {
 		return 0, c.failed
-	case c.over != nil:
-		c.endReturned = true
-		return 0, c.over
 	}
-	for n := 0; ; {
-		got, err := c.more(b, n)
-		n += got
-		if c.grows && c.canGrow(n, err) {
-			return 0, c.grow(b[:n])
-		}
-		if !c.looked {
-			if done, failed := c.look(b, n, err); failed != nil {
-				return 0, failed
-			} else if done {
-				n = 0
-				continue
-			}
-		}
-		c.looked = false
-		if n == len(b) {
-			c.fill(n)
-		}
-		if c.ready > 0 || c.over != nil || err != nil {
-			return c.deliver(b[:n], err)
-		}
-		if rest := c.restAt; n < len(b) || rest > 0 {
-			n -= rest
-			copy(b, b[rest:rest+n])
-			continue
-		}
-		if c.grows {
-			return 0, c.grow(b)
-		}
-		c.over, c.endReturned = largeHead, true
-		return 0, c.over
+	some, _ := c.in.Peek(c.in.Buffered()) // what is buffered can be peeked at
+	if err := c.await(some); err != nil {
+		return 0, err
 	}
-}
-
-// deliver returns how much of b, which was read, is ready, and holds the rest.
-func (c *Connection) deliver(b []byte, err error) (int, error) {
-	switch {
-	case c.over != nil && c.ready > 0:
-		return c.ready, nil
-	case c.over != nil:
-		c.endReturned = true
-		return 0, c.over
-	case c.ready > 0 && c.restAt < len(b):
-		c.hold(b[c.restAt:])
+	n, err := c.read(b, len(some) > 0)
+	if c.unwritten {
+		return 0, c.failed
 	}
-	return c.ready, err
-}
-
-// look passes the n bytes in b to take, and a plain request among them to Plain. It reports whether
-// a request was answered. The error is a write error.
-func (c *Connection) look(b []byte, n int, err error) (done bool, failed error) {
+	c.leaveIdle()
 	if c.timed {
 		c.readAt = c.from.clock.exactly()
 	}
-	if err != nil || !c.framing.again(b[:n]) {
-		c.ready, c.restAt = c.take(b[:n], err)
+	if err != nil {
+		if len(some) == 0 && c.isIdle() && errors.Is(err, os.ErrDeadlineExceeded) && !c.from.isEnding() {
+			return 0, errIdle
+		}
+		c.failed = err
+		c.rested = n == 0 && c.isIdle()
 	}
-	if !c.framing.isPlain || c.from.Plain == nil || err != nil || c.out != nil && c.out.Buffered() > 0 {
-		return false, nil // the response leaves with those before it
+	if n > 0 && c.inBody {
+		c.renew(n)
 	}
-	c.framing.plain.Bytes = b[:n:len(b)]
-	if done, failed = c.from.Plain(c, &c.framing.plain); failed != nil {
-		c.failed, c.unwritten = failed, true
-		return false, failed
-	}
-	if done && c.after != nil {
-		c.release()
-	}
-	return done, nil
+	return n, err
 }
 
-// more adds to the n bytes in b: held bytes, which may be enough, or newly received ones.
-func (c *Connection) more(b []byte, n int) (int, error) {
-	if len(c.held) == 0 {
-		c.store, c.arrived = nil, time.Time{}
-		return c.receive(b, n)
+// hasMore reports whether anything was received and is not read yet, after the current request if
+// that is being served.
+func (c *Connection) hasMore() bool { return c.in != nil && c.in.Buffered() > 0 || len(c.held) > 0 }
+
+// hold makes what is buffered be read again, from another buffer.
+func (c *Connection) hold() {
+	b, _ := c.in.Peek(c.in.Buffered()) // what is buffered can be peeked at
+	if len(b) > 0 && len(c.held) == 0 {
+		c.heldAt = time.Now()
 	}
-	got := copy(b[n:], c.held)
-	if c.held = c.held[got:]; len(c.held) == 0 {
-		c.held = nil
-	}
-	c.arrived = c.heldAt
-	return got, nil
+	c.held = append(bytes.Clone(b), c.held...)
 }
 
-// begins looks at the first bytes of a connection, and reports whether they are something other
-// than a request: a TLS handshake, clear text where only TLS is allowed, or all or part of the
-// preface of HTTP/2.
-func (c *Connection) begins(b []byte, err error) (ready, rest int, done bool) {
-	if c.from.Handshake != nil && c.secured == nil {
-		if ready, done := c.opens(b); done {
-			return ready, len(b), true
+// look parses the head at the beginning of b, and reports whether it is whole. If the request is plain,
+// c.plain is the request.
+func (c *Connection) look(b []byte) (whole bool, err error) {
+	if c.repeats(b) {
+		return true, nil
+	}
+	c.isPlain = false
+	length, err := c.head.read(b)
+	if length == 0 {
+		return false, err
+	}
+	c.preferred, c.accepted = c.preferred || c.head.prefers, c.accepted || c.head.accepts
+	if c.size = length + c.head.length; c.size <= len(b) && c.head.isPlain(b) && !c.from.General && c.head.length <= c.from.MaxBody {
+		c.isPlain, c.plain = true, c.head.plain(b[:c.size], length)
+		if c.last = c.last[:0]; len(b) == c.size && len(b) <= longestLast {
+			c.last = append(c.last, b...)
 		}
 	}
-	if b[0] == preface[0] && c.from.HTTP2 != nil && c.framing.head.scanned < len(preface) {
-		begun, whole := c.takePreface(b)
-		switch {
-		case whole:
-			return 0, len(b), true
-		case begun && err == nil:
-			return 0, 0, true
-		}
+	if len(b) == ReadBuffer && c.size <= MaxHeader {
+		c.Enlarge()
 	}
-	return 0, 0, false
+	return true, nil
 }
 
-// take passes the received bytes to framing.take and stores what ends reading: the error of that
-// call, or the end of the input inside a request. err is the error of reading.
-func (c *Connection) take(b []byte, err error) (ready, rest int) {
-	if c.framing.requests == 0 && len(b) > 0 {
-		if ready, rest, done := c.begins(b, err); done {
-			return ready, rest
-		}
+// longestLast is the maximum size of reading.last, in bytes.
+const longestLast = 512
+
+// repeats reports whether b repeats the last plain request, byte for byte and in the same buffer, as
+// the requests of load generators do.
+func (c *Connection) repeats(b []byte) bool {
+	return c.isPlain && len(b) > 0 && c.head.scanned == 0 && unsafe.SliceData(b) == unsafe.SliceData(c.plain.Bytes) && bytes.Equal(b, c.last)
+}
+
+// The states of a connection, as far as sweeps and the end of the server need them. Whoever changes
+// the state from idle may set the next deadline: the connection when it has a request, or the server
+// when it stops.
+const (
+	isBusy  = iota
+	isIdle  // it reads for another request, with all responses sent; became idle after the last sweep
+	isStill // was idle at the last sweep
+	isSeen  // was checked by a sweep, and is not checked again; or is parked, and looks for input itself
+)
+
+// beginIdle makes the connection idle.
+func (c *Connection) beginIdle(state uint32) {
+	c.resting = true
+	c.idle.Store(state)
+}
+
+// takeIdle makes the connection busy, and reports whether it was idle.
+func (c *Connection) takeIdle() bool { return c.idle.Swap(isBusy) != isBusy }
+
+// leaveIdle makes the connection no longer idle. If Hurry or wake has already done so, leaveIdle waits until
+// they have set their deadlines: a deadline that is set later would apply to the request.
+func (c *Connection) leaveIdle() {
+	if c.resting && !c.takeIdle() {
+		c.from.hurrying.Lock()
+		defer c.from.hurrying.Unlock()
 	}
-	ready, rest, c.over = c.framing.take(b)
-	inside := c.framing.inside(b[rest:])
-	if (inside || ready > 0 || c.over != nil) && !c.spoke.Load() {
-		c.spoke.Store(true)
-	}
-	c.cutOff = inside && err != nil
-	if c.over == nil && inside && err == io.EOF {
-		c.over = cutShort
-	}
-	c.behind = c.over != nil && rest < len(b)
-	return ready, rest
+	c.resting = false
 }

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -20,27 +19,13 @@ const hello = 0x16
 
 var clearText = bad("this port speaks TLS; expected a URL that begins with https://")
 
-// opens looks at the first bytes of a connection, and reports whether they are not a request. If
-// they begin a TLS handshake, reading ends for now, so that its buffers are not held during the
-// handshake. Clear text is refused where only TLS is allowed; ready is then what take returns.
-func (c *Connection) opens(b []byte) (ready int, done bool) {
-	switch {
-	case b[0] == hello:
-		c.hello, c.parked, c.over = bytes.Clone(b), true, errParked
-		return 0, true
-	case c.from.OnlyTLS:
-		c.spoke.Store(true)
-		c.over = clearText
-		return 0, true
-	}
-	return 0, false
-}
-
-// secure performs the handshake. It reports false if the handshake failed and the connection is
-// closed.
+// secure performs the handshake whose beginning is buffered; meanwhile, the connection has no buffers.
+// It reports false if the handshake failed and the connection is closed.
 func (c *Connection) secure() bool {
-	socket := &socket{Conn: c.Conn, c: c, first: c.hello}
-	c.hello, c.parked, c.grows, c.over, c.endReturned = nil, false, false, nil, false
+	c.hold()
+	socket := &socket{Conn: c.Conn, c: c, first: c.held}
+	c.held = nil
+	c.freeBuffers()
 	err := c.Conn.SetDeadline(time.Now().Add(headerTimeout))
 	if err == nil && c.from.isEnding() {
 		err = c.Conn.SetDeadline(time.Now().Add(c.from.moment()))

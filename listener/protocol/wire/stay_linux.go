@@ -23,12 +23,12 @@ type stay struct {
 	raw  syscall.RawConn
 	turn func(fd uintptr) bool // stay.once, made once
 
-	fd   int // the descriptor while the connection stays; otherwise -1
-	b    []byte
-	held int
-	n    int
-	err  error
-	_    [32]byte // keeps the fields of two connections, written on each request, in separate cache lines
+	fd    int // the descriptor while the connection stays; otherwise -1
+	b     []byte
+	plain bool // what is read may be a plain request
+	n     int
+	err   error
+	_     [32]byte // keeps the fields of two connections, written on each request, in separate cache lines
 }
 
 func newStay(c *Connection) *stay {
@@ -45,13 +45,15 @@ func newStay(c *Connection) *stay {
 	return s
 }
 
-// read reads once, like Conn.Read, but answers plain requests until something else arrives.
-func (c *Connection) read(b []byte, held int) (int, error) {
+// read reads once, like Conn.Read, but answers plain requests until something else arrives. part means
+// that a part of a head is already in the buffer before b.
+func (c *Connection) read(b []byte, part bool) (int, error) {
 	s := c.stay
 	if s == nil || c.secured != nil {
-		return c.Stream().Read(b[held:])
+		return c.Stream().Read(b)
 	}
-	s.b, s.held, s.n, s.err = b, held, 0, nil
+	s.b, s.n, s.err = b, 0, nil
+	s.plain = c.requests > 0 && !part && !c.inBody && !c.grows
 	err := s.raw.Read(s.turn)
 	s.b, s.fd = nil, -1
 	if err != nil {
@@ -64,7 +66,7 @@ func (c *Connection) read(b []byte, held int) (int, error) {
 func (s *stay) once(fd uintptr) bool {
 	c := s.c
 	for {
-		n, errno := sockio.Recv(int(fd), s.b[s.held:], 0)
+		n, errno := sockio.Recv(int(fd), s.b, 0)
 		switch {
 		case errno == unix.EAGAIN:
 			return false
@@ -77,21 +79,11 @@ func (s *stay) once(fd uintptr) bool {
 			s.err = io.EOF
 			return true
 		}
-		s.n = n
-		if s.held > 0 || c.framing.stage != atHead || c.from.Plain == nil || c.grows {
-			return true
-		}
 		s.fd = int(fd)
-		c.leaveIdle()
-		done, failed := c.look(s.b, n, nil)
-		if !done && failed == nil {
-			c.looked = true
+		if s.n = n; !s.plain || c.grows || !s.answers(s.b[:n]) {
 			return true
 		}
-		if s.n, s.err = 0, failed; failed == nil {
-			s.err = c.await(nil)
-		}
-		if s.err != nil {
+		if s.n, s.err = 0, c.await(nil); s.err != nil {
 			return true
 		}
 		if n < len(s.b) {
@@ -99,6 +91,26 @@ func (s *stay) once(fd uintptr) bool {
 			return false
 		}
 	}
+}
+
+// answers reports whether b was a plain request that was answered.
+func (s *stay) answers(b []byte) bool {
+	c := s.c
+	c.leaveIdle()
+	if c.timed {
+		c.readAt = c.from.clock.exactly()
+	}
+	if whole, err := c.look(b); !whole || err != nil || !c.isPlain || c.size != len(b) {
+		return false // the loop finds the same
+	}
+	c.plain.Alone = true
+	if c.answerPlain() != nil || c.later != nil {
+		return false
+	}
+	if c.after != nil {
+		c.release()
+	}
+	return true
 }
 
 // hasInput reports whether an idle connection that stays has something to read: more data, the end

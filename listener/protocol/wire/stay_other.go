@@ -7,7 +7,7 @@ type stay struct{}
 
 func newStay(*Connection) *stay { return nil }
 
-func (c *Connection) read(b []byte, held int) (int, error) { return c.Stream().Read(b[held:]) }
+func (c *Connection) read(b []byte, _ bool) (int, error) { return c.Stream().Read(b) }
 
 func (c *Connection) write(b []byte) (int, error) { return c.Conn.Write(b) }
 

@@ -15,19 +15,19 @@ func TestHurry_OfConnectionsAtAnyPoint(t *testing.T) {
 	for _, c := range []struct {
 		name                     string
 		sent                     string
-		reads                    int           // reads that return before the server stops
+		reads, requests          int           // that end before the server stops
 		lastCall                 time.Duration // as in Options
 		whileReading, afterwards time.Duration // how long reading goes on after the stop
 	}{
-		{"silent", "", 0, 0, lastMoment, lastMoment},
-		{"silent, with a last call", "", 0, call, call, call},
-		{"in its headers", whole[:9], 0, call, headerTimeout, -1},
-		{"in its body", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n", 1, call, bodyTimeout, bodyTimeout},
-		{"waiting for the next request", whole, 1, 0, 0, lastMoment},
-		{"waiting for the next request, with a last call", whole, 1, call, call, call},
-		{"in its second request", whole + whole[:9], 1, call, headerTimeout, headerTimeout},
-		{"after an empty line", whole + "\r\n", 1, 0, 0, lastMoment},
-		{"after an empty line, with a last call", whole + "\r\n", 1, call, call, call},
+		{"silent", "", 0, 0, 0, lastMoment, lastMoment},
+		{"silent, with a last call", "", 0, 0, call, call, call},
+		{"in its headers", whole[:9], 0, 0, call, headerTimeout, -1},
+		{"in its body", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n", 1, 0, call, bodyTimeout, bodyTimeout},
+		{"waiting for the next request", whole, 1, 1, 0, 0, lastMoment},
+		{"waiting for the next request, with a last call", whole, 1, 1, call, call, call},
+		{"in its second request", whole + whole[:9], 1, 1, call, headerTimeout, headerTimeout},
+		{"after an empty line", whole + "\r\n", 1, 1, 0, 0, lastMoment},
+		{"after an empty line, with a last call", whole + "\r\n", 1, 1, call, call, call},
 	} {
 		for _, reading := range []bool{true, false} { // whether a read is in progress at the stop
 			want := c.afterwards
@@ -40,36 +40,30 @@ func TestHurry_OfConnectionsAtAnyPoint(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				peer, inner := net.Pipe()
 				defer peer.Close()
-				l := stopping()
-				conn := l.Adopt(inner)
-				go func() { _, _ = io.WriteString(peer, c.sent) }() // if it fails, the reads below fail
-				buf := make([]byte, MaxHeader)
-				for range c.reads {
-					if _, err := conn.Read(buf); err != nil {
-						t.Fatal(c.name, err)
-					}
-				}
-				ended := make(chan error, 1)
-				read := func() {
-					_, err := conn.Read(buf)
-					ended <- err
-				}
-				begun := time.Now()
+				requests := 0
+				l := served(stopping(), stub{serve: func(*Exchange) { requests++ }})
+				stop := func() { end(t, l, c.lastCall) }
+				conn := l.Adopt(&pointed{inner, c.reads, false, stop}) // unless it happens before, or while, a read is in progress
 				if reading {
-					go read()
+					conn.Conn = inner
+				} else if c.reads == 0 {
+					stop()
+				}
+				go func() { _, _ = io.WriteString(peer, c.sent) }() // if it fails, there are no requests
+				ended := make(chan struct{})
+				begun := time.Now()
+				go func() {
+					_ = conn.Serve() // the time shows how it ended
+					close(ended)
+				}()
+				if reading {
 					synctest.Wait()
+					stop()
 				}
-				end(t, l, c.lastCall)
-				if !reading {
-					go read()
+				<-ended
+				if took := time.Since(begun); took != want || requests != c.requests {
+					t.Errorf("%s, reading %v: it ended after %v and %d requests, want %v and %d", c.name, reading, took, requests, want, c.requests)
 				}
-				if err := <-ended; err == nil {
-					t.Errorf("%s: it was read from", c.name)
-				}
-				if took := time.Since(begun); took != want {
-					t.Errorf("%s, reading %v: it ended after %v, want %v", c.name, reading, took, want)
-				}
-				_ = conn.Close() // an error would not matter: both ends are in the test
 			})
 		}
 	}
@@ -90,13 +84,14 @@ func TestHurry_MeetsARequest(t *testing.T) {
 				<-time.After(bodyTimeout - time.Second)
 				_, _ = io.WriteString(peer, "x")
 			}()
-			buf := make([]byte, MaxHeader)
-			for part := range 3 {
-				if _, err := conn.Read(buf); err != nil {
-					t.Errorf("the end comes first %v: got %v when part %d was read", first, err, part)
-				}
+			requests := 0
+			served(l, stub{serve: func(x *Exchange) {
+				requests++
+				x.Last = requests == 2
+			}})
+			if err := conn.Serve(); err != nil || requests != 2 {
+				t.Errorf("the end comes first %v: got %d requests, %v", first, requests, err)
 			}
-			_ = conn.Close() // an error would not matter: both ends are in the test
 		})
 	}
 }
@@ -111,7 +106,8 @@ func TestRead_AfterTheEnd(t *testing.T) {
 			conn := l.Adopt(inner)
 			defer conn.Close()
 			end(t, l, lastCall)
-			conn.framing.requests = 1
+			conn.requests = 1
+			conn.input()
 			begun := time.Now()
 			_, err := conn.Read(make([]byte, MaxHeader))
 			if took := time.Since(begun); !errors.Is(err, os.ErrDeadlineExceeded) || took != max(lastCall, lastMoment) {
@@ -163,7 +159,7 @@ func TestIsUnanswered(t *testing.T) {
 		func(c *Connection) { c.spoke.Store(true) },
 		func(c *Connection) { c.spoke.Store(true) },
 		func(*Connection) {}, // silent
-		func(c *Connection) { c.spoke.Store(true); c.idle.begin() },
+		func(c *Connection) { c.spoke.Store(true); c.beginIdle(isIdle) },
 		func(c *Connection) { c.spoke.Store(true); c.unread.Store(true) },
 		func(c *Connection) { c.spoke.Store(true); c.answered.Store(true) },
 	} {

@@ -54,7 +54,7 @@ func (c *Connections) sweep() {
 	begun, again := time.Now(), false
 	w.all = c.appendAll(w.all[:0])
 	for _, conn := range w.all {
-		switch state := &conn.idle.state; {
+		switch state := &conn.idle; {
 		case conn.stay == nil:
 		case state.CompareAndSwap(isIdle, isStill):
 			again = true
@@ -73,7 +73,7 @@ func (c *Connections) sweep() {
 func (c *Connection) wake() {
 	c.from.hurrying.Lock()
 	defer c.from.hurrying.Unlock()
-	if c.idle.taken() {
+	if c.takeIdle() {
 		_ = c.Conn.SetReadDeadline(time.Unix(1, 0)) // it fails only if the connection is already closed
 	}
 }

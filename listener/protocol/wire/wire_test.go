@@ -3,57 +3,53 @@ package wire
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"slices"
 	"strings"
 	"testing"
 )
 
-// reads returns what a server reads when a client sends in pieces: each read, and the error at the
-// end.
-func reads(sent string, piece int) (all []string, end error) {
-	conn := New(nil, slog.New(slog.DiscardHandler)).Adopt(&scripted{sent: []byte(sent), piece: piece})
-	for b := make([]byte, MaxHeader); ; {
-		n, err := conn.Read(b)
-		if n > 0 {
-			all = append(all, string(b[:n]))
-		}
-		if err != nil {
-			return all, err
-		}
-	}
+// reads returns the requests that a server reads when a client sends in pieces, with their bodies,
+// and why it refuses what follows; "" if it does not.
+func reads(sent string, piece int) (all []string, refused string) {
+	client := &scripted{sent: []byte(sent), piece: piece}
+	l := served(New(nil, slog.New(slog.DiscardHandler)), stub{serve: func(x *Exchange) {
+		h := &x.Request.Header
+		all = append(all, fmt.Sprintf("%s %s %s\r\n%s%s", h.Method(), h.RequestURI(), h.Protocol(), h.RawHeaders(), x.Request.Body()))
+	}, refused: func(_ int, why string) { refused = why }})
+	_ = l.Adopt(client).Serve() // the requests show how it ended
+	return all, refused
 }
 
-// The server reads the same bytes, whatever the pieces in which a client sends them.
+// The server reads the same requests, whatever the pieces in which a client sends them.
 func TestWire_PiecesDoNotMatter(t *testing.T) {
+	heads := strings.Replace(twoHeads, "\r\n\r\n\r\n", "\r\n\r\n", 1)
 	for _, c := range []struct {
 		name, sent, want string
-		end              error
+		end              *ProtocolError
 	}{
-		{"heads", twoHeads, twoHeads, io.EOF},
-		{"a body between heads", twoHeads + sized + twoHeads, twoHeads + sized + twoHeads, io.EOF},
+		{"heads", twoHeads, heads, nil},
+		{"a body between heads", twoHeads + sized + twoHeads, heads + sized + heads, nil},
 		{"chunks, their extensions and trailers", inChunks + "3 ;\tx = \"\t;\\\"\x80\" ; z=1\r\nabc\r\n0a\r\n0123456789\r\n0;y\r\nX-T: 1\r\nY:\r\n\r\n" + twoHeads,
-			inChunks + "3\r\nabc\r\n0a\r\n0123456789\r\n0\r\n\r\n" + twoHeads, io.EOF},
+			inChunks + "abc0123456789" + heads, nil},
 		{"nothing after the last request", twoHeads + "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n" + twoHeads,
-			twoHeads + "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", io.EOF},
-		{"nothing after a last body", "POST / HTTP/1.0\r\nContent-Length: 3\r\n\r\nabc" + twoHeads, "POST / HTTP/1.0\r\nContent-Length: 3\r\n\r\nabc", io.EOF},
-		{"a protocol error in a head", twoHeads + "GET /c HTTP/1.1\r\nHost: a\r\nX : y\r\n\r\n" + twoHeads, twoHeads, spacedName},
+			heads + "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", nil},
+		{"nothing after a last body", "POST / HTTP/1.0\r\nContent-Length: 3\r\n\r\nabc" + twoHeads, "POST / HTTP/1.0\r\nContent-Length: 3\r\n\r\nabc", nil},
+		{"a protocol error in a head", twoHeads + "GET /c HTTP/1.1\r\nHost: a\r\nX : y\r\n\r\n" + twoHeads, heads, spacedName},
 		{"a protocol error at the first byte", "\x16\x03\x01", "", noHTTP},
-		{"a protocol error in a chunk", inChunks + "3\r\nabc\r\n-1\r\n" + twoHeads, inChunks + "3\r\nabc\r\n", badSize},
-		{"a semicolon without an extension", inChunks + "3;\r\nabc\r\n0\r\n\r\n" + twoHeads, inChunks + "3", badExtension},
-		{"a protocol error in a trailer", inChunks + "0\r\nX-T: 1\nY", inChunks + "0\r\n", badTrailer},
-		{"an end in a head", twoHeads + "GET /c HTTP/1.1\r\nHos", twoHeads, cutShort},
-		{"an end in a body", sized[:len(sized)-1], sized[:len(sized)-1], cutShort},
-		{"an end in a trailer", inChunks + "0\r\nX-T: 1\r", inChunks + "0\r\n", cutShort},
-		{"blank lines and the end", twoHeads + "\r\n\r\n\r", twoHeads, io.EOF},
+		{"a protocol error in a chunk", inChunks + "3\r\nabc\r\n-1\r\n" + twoHeads, "", badSize},
+		{"a semicolon without an extension", inChunks + "3;\r\nabc\r\n0\r\n\r\n" + twoHeads, "", badExtension},
+		{"a protocol error in a trailer", inChunks + "0\r\nX-T: 1\nY", "", badTrailer},
+		{"an end in a head", twoHeads + "GET /c HTTP/1.1\r\nHos", heads, cutShort},
+		{"an end in a body", sized[:len(sized)-1], "", cutShort},
+		{"an end in a trailer", inChunks + "0\r\nX-T: 1\r", "", cutShort},
+		{"blank lines and the end", twoHeads + "\r\n\r\n\r", heads, nil},
 		{"LF alone after a header", "GET /c HTTP/1.1\r\nHost: a\r\nX-A: bc\nX-B: d\r\n\r\n", "", bareLF},
 		{"LF alone after the request line", "GET /c HTTP/1.11\nHost: a\r\n\r\n", "", bareLF},
 		{"LF alone at the end", "GET /c HTTP/1.1\r\nHost: a\r\n\n", "", bareLF},
-		{"8 empty lines", strings.Repeat("\r\n", 8) + twoHeads, strings.Repeat("\r\n", 8) + twoHeads, io.EOF},
+		{"8 empty lines", strings.Repeat("\r\n", 8) + twoHeads, heads, nil},
 		{"9 empty lines", strings.Repeat("\r\n", 9) + twoHeads, "", emptyLines},
 		{"close, and another line", "GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nConnection: keep-alive\r\nConnection: te\r\n\r\n" + twoHeads,
-			"GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nConnection: close     \r\nConnection: te\r\n\r\n", io.EOF},
+			"GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nConnection: close     \r\nConnection: te\r\n\r\n", nil},
 		{"a control character next to close", "GET /a HTTP/1.1\r\nHost: a\r\nConnection: close,a\x00b\r\n\r\n", "", badValue},
 		{"a control character after close", "GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nConnection: a\x00bcdefg\r\n\r\n", "", badValue},
 		{"CR alone after close", "POST /a HTTP/1.1\r\nHost: a\r\nConnection: close,\rTransfer-Encoding: chunked\r\n\r\n", "", badValue},
@@ -63,25 +59,38 @@ func TestWire_PiecesDoNotMatter(t *testing.T) {
 		{"a delimiter in a method", "R[W /a HTTP/1.1\r\nHost: a\r\nExpect: x\r\n\r\n", "", noHTTP},
 		{"a blank in a target", "GET /a b HTTP/1.1\r\nHost: a\r\n\r\n", "", spacedTarget},
 		{"HTTP/1.0 that stays in its second header", "GET / HTTP/1.0\r\nConnection: te\r\nConnection: keep-alive\r\n\r\n" + twoHeads,
-			"GET / HTTP/1.0\r\nConnection: te\r\nConnection: keep-alive\r\n\r\n", io.EOF},
+			"GET / HTTP/1.0\r\nConnection: te\r\nConnection: keep-alive\r\n\r\n", nil},
 		{"HTTP/1.0 that stays in a later list", "GET / HTTP/1.0\r\nConnection:\r\nConnection: te, Keep-Alive\r\n\r\n" + twoHeads,
-			"GET / HTTP/1.0\r\nConnection:\r\nConnection: te, Keep-Alive\r\n\r\n", io.EOF},
+			"GET / HTTP/1.0\r\nConnection:\r\nConnection: te, Keep-Alive\r\n\r\n", nil},
 		{"HTTP/1.0 that stays in its first header", "GET / HTTP/1.0\r\nConnection: te,\tKeep-Alive\r\nConnection: te\r\n\r\n" + twoHeads,
-			"GET / HTTP/1.0\r\nConnection: te, Keep-Alive\r\nConnection: te\r\n\r\n" + twoHeads, io.EOF},
+			"GET / HTTP/1.0\r\nConnection: te, Keep-Alive\r\nConnection: te\r\n\r\n" + heads, nil},
 		{"HTTP/1.0 that closes in its second header", "GET / HTTP/1.0\r\nConnection: keep-alive\r\nConnection: close\r\n\r\n" + twoHeads,
-			"GET / HTTP/1.0\r\nConnection: keep-alive\r\nConnection: close\r\n\r\n", io.EOF},
+			"GET / HTTP/1.0\r\nConnection: keep-alive\r\nConnection: close\r\n\r\n", nil},
 		{"three spellings", "GET /a HTTP/1.7\r\nHost: a\r\nEXPECT:\t100-Continue \r\nConnection: TE, Close\r\n\r\n",
-			"GET /a HTTP/1.1\r\nHost: a\r\nEXPECT:\t100-continue \r\nConnection: close    \r\n\r\n", io.EOF},
-		{"an expectation in HTTP/1.0", "GET /a HTTP/1.0\r\nExpect: 100-continue\r\n\r\n", "GET /a HTTP/1.0\r\nExpect: 100-CONTINUE\r\n\r\n", io.EOF},
+			"GET /a HTTP/1.1\r\nHost: a\r\nEXPECT:\t100-continue \r\nConnection: close    \r\n\r\n", nil},
+		{"an expectation in HTTP/1.0", "GET /a HTTP/1.0\r\nExpect: 100-continue\r\n\r\n", "GET /a HTTP/1.0\r\nExpect: 100-CONTINUE\r\n\r\n", nil},
+		{"no chunk yet", sized + inChunks, sized, cutShort},
+		{"half a chunk", sized + inChunks + "2\r\na", sized, cutShort},
+		{"a protocol error after a chunk", inChunks + "1\r\nab", "", badChunkEnd},
+		{"CR alone after a size", inChunks + "1\rab", "", bareCR},
+		{"CR alone at the end", inChunks + "0\r\n\rx", "", bareCR},
 	} {
 		for piece := 1; piece <= len(c.sent); piece++ {
 			got, end := reads(c.sent, piece)
-			if text := strings.Join(got, ""); text != c.want || !errors.Is(end, c.end) {
+			if text := strings.Join(got, ""); text != c.want || end != what(c.end) {
 				t.Errorf("%s, in pieces of %d: got %q and %v, want %q and %v", c.name, piece, text, end, c.want, c.end)
 				break
 			}
 		}
 	}
+}
+
+// what returns the text of a protocol error; "" for none.
+func what(e *ProtocolError) string {
+	if e == nil {
+		return ""
+	}
+	return e.What
 }
 
 // What a client pipelines after the last request of a connection is read before the connection is
@@ -90,56 +99,18 @@ func TestWire_ClosingWaitsForWhatIsBehindTheLastRequest(t *testing.T) {
 	const last = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 	for sent, want := range map[string]bool{last: false, last + twoHeads: true} {
 		client := &scripted{sent: []byte(sent), piece: len(sent)}
-		conn := New(nil, slog.New(slog.DiscardHandler)).Adopt(client)
-		if n, err := conn.Read(make([]byte, MaxHeader)); n != len(last) || err != nil {
-			t.Errorf("got %d bytes and %v, want %d", n, err, len(last))
-		}
-		if err := conn.Close(); err != nil || client.ended != want {
+		err := served(New(nil, slog.New(slog.DiscardHandler)), stub{}).Adopt(client).Serve()
+		if err != nil || client.ended != want {
 			t.Errorf("after %d bytes: it waited %v (%v), want %v", len(sent), client.ended, err, want)
 		}
 	}
 }
 
-// A head is passed on whole, so that it is parsed once.
-func TestWire_AHeadComesWhole(t *testing.T) {
-	for piece := 1; piece <= len(twoHeads); piece++ {
-		got, _ := reads(twoHeads+sized, piece)
-		for _, read := range got {
-			if strings.HasPrefix(read, "\r\nGET") || strings.HasPrefix(read, "GET") || strings.HasPrefix(read, "POST") {
-				if !strings.Contains(read, "\r\n\r\n") {
-					t.Errorf("in pieces of %d: got %q", piece, read)
-				}
-			}
-		}
-		if heads := strings.Count(strings.Join(got, ""), "HTTP/1."); heads != 3 {
-			t.Errorf("in pieces of %d: got %d heads", piece, heads)
-		}
-	}
-}
-
-// Each request is passed on alone, with as much of its body as has arrived: a client may wait for a
-// response before it sends more of the next request.
-func TestWire_EachRequestComesAlone(t *testing.T) {
-	one, other := twoHeads+sized, inChunks+"2;x\r\nab\r\n0\r\nX-T: 1\r\n\r\n"
-	first, second := twoHeads[:strings.Index(twoHeads, "\r\n\r\n")+4], twoHeads[strings.Index(twoHeads, "\r\n\r\n")+4:]
-	bare := inChunks + "2\r\nab\r\n0\r\n\r\n" // what is read from the other input
-	for _, c := range []struct {
-		name, sent string
-		want       []string
-	}{
-		{"whole ones", one + other + one, []string{first, second, sized, bare, first, second, sized}},
-		{"no body yet", one + sized[:len(sized)-5], []string{first, second, sized, sized[:len(sized)-5]}},
-		{"half a body", one + sized[:len(sized)-1], []string{first, second, sized, sized[:len(sized)-1]}},
-		{"no chunk yet", one + inChunks, []string{first, second, sized, inChunks}},
-		{"half a chunk", one + inChunks + "2\r\na", []string{first, second, sized, inChunks + "2\r\na"}},
-		{"half a trailer", one + other[:len(other)-4], []string{first, second, sized, bare[:len(bare)-2]}},
-		{"a protocol error in a chunk", one + inChunks + "x", []string{first, second, sized, inChunks}},
-		{"the first of all", inChunks + "2\r\na", []string{inChunks + "2\r\na"}},
-		{"after a body", sized[:len(sized)-1], []string{sized[:len(sized)-1]}},
-	} {
-		if got, _ := reads(c.sent, len(c.sent)); !slices.Equal(got, c.want) {
-			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
-		}
+// A message of another package, which may contain what the client sent, is bounded in length.
+func TestRefusal_BoundsTheMessagesOfOthers(t *testing.T) {
+	c := Connection{reading: reading{inBody: true}}
+	if _, why := c.refusal(errors.New(strings.Repeat("x", 201))); why != strings.Repeat("x", 200)+"…" {
+		t.Errorf("got %q", why)
 	}
 }
 
@@ -161,30 +132,13 @@ func TestHead_IsSearchedOnce(t *testing.T) {
 	}
 }
 
-// An idle connection keeps no memory for the requests it has served.
-func TestWire_NothingIsHeldOnceItWasRead(t *testing.T) {
-	client := &scripted{sent: []byte(twoHeads + sized + twoHeads[:10]), piece: len(twoHeads + sized)}
-	conn := New(nil, slog.New(slog.DiscardHandler)).Adopt(client)
-	client.piece -= 3
-	b := make([]byte, MaxHeader)
-	second := strings.Index(twoHeads, "\r\n\r\n") + 4
-	for _, want := range []string{twoHeads[:second], twoHeads[second:]} {
-		if n, err := conn.Read(b); string(b[:n]) != want || err != nil || len(conn.held) < len(sized)-3 {
-			t.Fatalf("got %q and %v, and %d bytes are held", b[:n], err, len(conn.held))
-		}
-	}
-	if n, err := conn.Read(b); string(b[:n]) != sized[:len(sized)-3] || err != nil || conn.held != nil {
-		t.Errorf("got %q and %v, and space for %d bytes", b[:n], err, cap(conn.held))
-	}
-}
-
 // A head that is too large is a protocol error, after the requests before it.
 func TestWire_AHeadThatIsTooLargeIsRefused(t *testing.T) {
 	for _, before := range []string{"", twoHeads} {
 		sent := before + "GET / HTTP/1.1\r\nX: " + strings.Repeat("x", MaxHeader)
 		for _, piece := range []int{len(sent), 1000} {
 			got, end := reads(sent, piece)
-			if whole := strings.Join(got, ""); whole != before || end != largeHead {
+			if whole := strings.Join(got, ""); len(got) != strings.Count(before, "HTTP") || end != LargeHead {
 				t.Errorf("after %d bytes, in pieces of %d: got %d bytes and %v", len(before), piece, len(whole), end)
 			}
 		}
@@ -196,16 +150,16 @@ func TestWire_ExtensionsAndTrailersAreBounded(t *testing.T) {
 	long := strings.Repeat("x", maxDropped)
 	for _, c := range []struct {
 		name, sent string
-		end        error
+		end        *ProtocolError
 	}{
-		{"extensions", "1;" + long[1:] + "\r\na\r\n0\r\n\r\n", io.EOF},
+		{"extensions", "1;" + long[1:] + "\r\na\r\n0\r\n\r\n", nil},
 		{"longer extensions", "1;" + long + "\r\na\r\n0\r\n\r\n", longExtension},
 		{"many extensions", strings.Repeat("1;xxxxxx\r\na\r\n", maxDropped/7+1) + "0\r\n\r\n", longExtension},
-		{"trailers", "0\r\nX:" + long[4:] + "\r\n\r\n", io.EOF},
+		{"trailers", "0\r\nX:" + long[4:] + "\r\n\r\n", nil},
 		{"longer trailers", "0\r\nX:" + long[3:] + "\r\n\r\n", largeTrailers},
-		{"a later body has its own", "1;" + long[1:] + "\r\na\r\n0\r\n\r\n" + inChunks + "1;" + long[1:] + "\r\na\r\n0\r\n\r\n", io.EOF},
+		{"a later body has its own", "1;" + long[1:] + "\r\na\r\n0\r\n\r\n" + inChunks + "1;" + long[1:] + "\r\na\r\n0\r\n\r\n", nil},
 	} {
-		if _, end := reads(inChunks+c.sent, 1000); !errors.Is(end, c.end) {
+		if _, end := reads(inChunks+c.sent, 1000); end != what(c.end) {
 			t.Errorf("%s: got %v, want %v", c.name, end, c.end)
 		}
 	}
@@ -223,10 +177,10 @@ func TestWire_SizesDoNotOverflow(t *testing.T) {
 		{strings.Repeat("f", maxDigits+1) + "\r\n", 0, badSize},
 		{strings.Repeat("0", maxDigits) + "1\r\n", 0, badSize},
 	} {
-		var w framing
-		_, _, err := w.take([]byte(inChunks + c.size))
-		if c.end == nil && (err != nil || w.left != c.left) || c.end != nil && !errors.Is(err, c.end) {
-			t.Errorf("%q: got %d and %v, want %d and %v", c.size, w.left, err, c.left, c.end)
+		r := chunks{in: strings.NewReader(c.size)}
+		left, err := r.size()
+		if c.end == nil && (err != nil || left != c.left) || c.end != nil && !errors.Is(err, c.end) {
+			t.Errorf("%q: got %d and %v, want %d and %v", c.size, left, err, c.left, c.end)
 		}
 	}
 	for _, c := range []struct {
@@ -249,11 +203,12 @@ func TestAllocations_OfReading(t *testing.T) {
 		inChunks + "3;x=y\r\nabc\r\n0\r\nX-T: 1\r\n\r\n",
 		"GET http://mock.test:80/static?a=b HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n",
 	} {
-		conn := New(nil, slog.New(slog.DiscardHandler)).Adopt(&again{request: request})
-		b := make([]byte, MaxHeader)
+		conn := served(New(nil, slog.New(slog.DiscardHandler)), stub{}).Adopt(&again{request: request})
 		wrong := 0
 		got := testing.AllocsPerRun(200, func() {
-			if n, err := conn.Read(b); n == 0 || err != nil {
+			if conn.next() != nil {
+				wrong++
+			} else if _, err := conn.answer(); err != nil {
 				wrong++
 			}
 		})

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// buffers holds unused buffers for requests and responses: see Input and Output.
+// buffers holds unused buffers for requests and responses.
 var buffers = struct{ small, large, output sync.Pool }{
 	small:  sync.Pool{New: func() any { return bufio.NewReaderSize(nil, ReadBuffer) }},
 	large:  sync.Pool{New: func() any { return bufio.NewReaderSize(nil, MaxHeader) }},
@@ -19,9 +19,8 @@ var buffers = struct{ small, large, output sync.Pool }{
 // writeBuffer is the size of the buffer for responses, in bytes.
 const writeBuffer = 4 << 10
 
-// Input returns the buffer through which the connection is read, of MaxHeader bytes if the
-// connection is large. It is valid until serving the connection ends.
-func (c *Connection) Input() *bufio.Reader {
+// input returns the buffer through which the connection is read.
+func (c *Connection) input() *bufio.Reader {
 	if c.in == nil {
 		c.in = c.inputs().Get().(*bufio.Reader)
 		c.in.Reset(c)
@@ -56,6 +55,7 @@ func (c *Connection) Flush() error {
 
 // freeBuffers gives the buffers back.
 func (c *Connection) freeBuffers() {
+	c.isPlain, c.plain, c.last = false, Plain{}, nil // they refer to the buffer
 	if c.in != nil {
 		c.in.Reset(nil)
 		c.inputs().Put(c.in)
