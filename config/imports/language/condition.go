@@ -105,6 +105,34 @@ func Not(condition string) string { return "not (" + condition + ")" }
 
 // Outermost returns a condition without the parentheses that enclose all of it.
 func Outermost(condition string) string {
+	closed := -1
+	scan(condition, func(i, depth int) {
+		if depth == 0 && closed < 0 {
+			closed = i
+		}
+	})
+	if strings.HasPrefix(condition, "(") && closed == len(condition)-1 {
+		return condition[1:closed]
+	}
+	return condition
+}
+
+// split splits a condition at an operator outside quotes and parentheses.
+func split(condition, operator string) []string {
+	var parts []string
+	from := 0
+	scan(condition, func(i, depth int) {
+		if depth == 0 && strings.HasPrefix(condition[i:], operator) {
+			parts = append(parts, condition[from:i])
+			from = i + len(operator)
+		}
+	})
+	return append(parts, condition[from:])
+}
+
+// scan calls visit for each byte of a condition outside quotes, with the number of parentheses that
+// are open after it.
+func scan(condition string, visit func(i, depth int)) {
 	depth, quoted := 0, false
 	for i := 0; i < len(condition); i++ {
 		switch c := condition[i]; {
@@ -112,20 +140,16 @@ func Outermost(condition string) string {
 			i++
 		case c == '"':
 			quoted = !quoted
-		case quoted:
-		case c == '(':
-			depth++
-		case c == ')':
-			depth--
-		}
-		if depth == 0 && i < len(condition)-1 {
-			return condition
+		case !quoted:
+			switch c {
+			case '(':
+				depth++
+			case ')':
+				depth--
+			}
+			visit(i, depth)
 		}
 	}
-	if len(condition) < 2 {
-		return condition
-	}
-	return condition[1 : len(condition)-1]
 }
 
 // Query returns the condition that the query is exactly the given text; "" means a request without

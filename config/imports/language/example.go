@@ -89,29 +89,6 @@ func (e *example) meet(condition string) bool {
 	return true
 }
 
-// split splits a condition at an operator outside quotes and parentheses.
-func split(condition, operator string) []string {
-	var parts []string
-	depth, quoted, from := 0, false, 0
-	for i := 0; i < len(condition); i++ {
-		switch c := condition[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '(':
-			depth++
-		case c == ')':
-			depth--
-		case depth == 0 && strings.HasPrefix(condition[i:], operator):
-			parts = append(parts, condition[from:i])
-			from = i + len(operator)
-		}
-	}
-	return append(parts, condition[from:])
-}
-
 // compare makes one comparison hold.
 func (e *example) compare(comparison string) bool {
 	root := rootPattern.FindString(comparison)

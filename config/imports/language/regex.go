@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -19,14 +18,15 @@ func ExpressionPath(expression string) (p Path, condition string, err error) {
 	}
 	said := true
 	for i, part := range splitTop(expression, '/') {
+		text, literal := literalOf(part)
 		switch {
 		case i == 0 && part == "":
 		case i == 0 || strings.HasPrefix(part, "?") && part != "?" || strings.HasPrefix(part, "*") || strings.HasPrefix(part, "+") || strings.HasPrefix(part, "{"):
 			return append(p, Segment{Rest, "rest"}), whole, nil
 		case part == "?" || part == "":
 			return p, whole, nil // nothing follows in splitTop, or an empty segment
-		case isLiteral(part):
-			p = append(p, Segment{Literal, unescaped(part)})
+		case literal:
+			p = append(p, Segment{Literal, text})
 		case oneSegment(part):
 			said = said && part == "[^/]+"
 			p = append(p, Segment{Param, "p" + strconv.Itoa(len(p)+1)})
@@ -82,26 +82,20 @@ func outside(expression string, visit func(i int) bool) {
 	}
 }
 
-// isLiteral reports whether an expression matches one text only, which has no slash, no percent sign
-// and nothing that clients encode.
-func isLiteral(part string) bool {
+// literalOf returns the only text that an expression matches. ok is false if it matches others, or
+// if the text has a slash, a percent sign or a character that clients encode.
+func literalOf(part string) (text string, ok bool) {
 	re, err := syntax.Parse(part, syntax.Perl)
-	return err == nil && re.Op == syntax.OpLiteral && re.Flags&syntax.FoldCase == 0 && !strings.ContainsAny(string(re.Rune), "%/") && !slices.ContainsFunc(re.Rune, PercentEncoded)
-}
-
-// unescaped returns the text of a literal expression.
-func unescaped(part string) string {
-	re, err := syntax.Parse(part, syntax.Perl)
-	if err != nil {
-		return part
+	if err != nil || re.Op != syntax.OpLiteral || re.Flags&syntax.FoldCase != 0 {
+		return "", false
 	}
-	return string(re.Rune)
+	text = string(re.Rune)
+	return text, !strings.ContainsAny(text, "%/") && !strings.ContainsFunc(text, PercentEncoded)
 }
 
 // oneSegment reports whether every match of an expression is one non-empty segment.
 func oneSegment(part string) bool {
-	re, err := syntax.Parse(part, syntax.Perl)
-	return err == nil && !canMatch(re, '/') && shortest(re) > 0
+	return !CanMatch(part, '/') && !MatchesEmpty(part)
 }
 
 // MatchesEmpty reports whether a valid expression matches an empty text as a whole.
@@ -137,31 +131,6 @@ func canMatch(re *syntax.Regexp, r rune) bool {
 		}
 	}
 	return false
-}
-
-// shortest returns the length of the shortest text that an expression matches, or a lower bound.
-func shortest(re *syntax.Regexp) int {
-	n := 0
-	switch re.Op {
-	case syntax.OpLiteral:
-		return len(re.Rune)
-	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
-		return 1
-	case syntax.OpConcat, syntax.OpCapture:
-		for _, sub := range re.Sub {
-			n += shortest(sub)
-		}
-	case syntax.OpPlus:
-		return shortest(re.Sub[0])
-	case syntax.OpRepeat:
-		return min(re.Min, 1) * shortest(re.Sub[0])
-	case syntax.OpAlternate:
-		n = shortest(re.Sub[0])
-		for _, sub := range re.Sub[1:] {
-			n = min(n, shortest(sub))
-		}
-	}
-	return n
 }
 
 // optionalQuery matches the endings by which expressions say that a query may follow.

@@ -7,12 +7,10 @@ import (
 	"mockserver/config/syntax"
 )
 
-// Get returns a member of a map; nil if there is none, or if it is null.
-func Get(n *syntax.Node, key string) *syntax.Node {
-	if n == nil || n.Kind != syntax.MapNode {
-		return nil
-	}
-	if v := n.Get(key); v != nil && v.Kind != syntax.NullNode {
+// Get returns a member of a map; with several keys, the value at that path. It returns nil if there is
+// none, or if it is null.
+func Get(n *syntax.Node, path ...string) *syntax.Node {
+	if v := n.Get(path...); v != nil && v.Kind != syntax.NullNode {
 		return v
 	}
 	return nil
@@ -24,22 +22,6 @@ func Text(n *syntax.Node) string {
 		return ""
 	}
 	return n.Text.Value
-}
-
-// Items returns the items of a list; none for anything else.
-func Items(n *syntax.Node) []*syntax.Node {
-	if n == nil {
-		return nil
-	}
-	return n.Items
-}
-
-// Entries returns the entries of a map; none for anything else.
-func Entries(n *syntax.Node) []syntax.Entry {
-	if n == nil {
-		return nil
-	}
-	return n.Entries
 }
 
 // IsTrue reports whether a node is true, or the text "true".

@@ -54,7 +54,7 @@ func (e *endpoint) answer(n *syntax.Node) *answer {
 	}
 	language.SetTexts(a.response, headers, body)
 	a.latency = milliseconds(get(n, "latency"), get(a.root, "latency"))
-	for _, call := range items(get(n, "callbacks")) {
+	for _, call := range get(n, "callbacks").List() {
 		a.callback(call)
 	}
 	return a
@@ -86,7 +86,7 @@ func (a *answer) headers(n *syntax.Node) *language.Headers {
 	own, headers := map[string]bool{}, language.NewHeaders()
 	for _, list := range []*syntax.Node{get(n, "headers"), get(a.root, "headers")} {
 		inner := map[string]bool{}
-		for _, h := range items(list) {
+		for _, h := range list.List() {
 			key, value := strings.TrimSpace(text(get(h, "key"))), text(get(h, "value"))
 			lower := strings.ToLower(key)
 			if key == "" || value == "" || own[lower] && lower != "set-cookie" || lower == "content-type" && a.empty() {
@@ -158,7 +158,7 @@ func (a *answer) file(name string) (content, kind string) {
 }
 
 func (r *reader) bucket(id string) *syntax.Node {
-	for _, n := range items(get(r.root, "data")) {
+	for _, n := range get(r.root, "data").List() {
 		if text(get(n, "id")) == id || text(get(n, "uuid")) == id {
 			return n
 		}
@@ -181,7 +181,7 @@ func asJSON(source string) *syntax.Node {
 // callback adds a webhook.
 func (a *answer) callback(call *syntax.Node) {
 	var n *syntax.Node
-	for _, c := range items(get(a.root, "callbacks")) {
+	for _, c := range get(a.root, "callbacks").List() {
 		if text(get(c, "uuid")) == text(get(call, "uuid")) {
 			n = c
 		}
@@ -193,7 +193,7 @@ func (a *answer) callback(call *syntax.Node) {
 	d := &dialect{a.endpoint, &language.Notes{}}
 	translate := func(source string) *language.Template { return language.Translate(source, d) }
 	headers := language.NewHeaders()
-	for _, h := range items(get(n, "headers")) {
+	for _, h := range get(n, "headers").List() {
 		if key := text(get(h, "key")); key != "" {
 			a.Note(headers.Add(key, translate(text(get(h, "value")))))
 		}

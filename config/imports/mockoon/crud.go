@@ -18,7 +18,7 @@ const wholeList = 10_000
 func (r *reader) crud(n *syntax.Node) {
 	name := "CRUD /" + text(get(n, "endpoint"))
 	paths, needs, err := routePaths(r.prefixed(n))
-	responses := items(get(n, "responses"))
+	responses := get(n, "responses").List()
 	var set string
 	switch {
 	case err != nil:

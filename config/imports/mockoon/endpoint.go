@@ -50,7 +50,7 @@ func (e *endpoint) add(responses []*syntax.Node) {
 		return
 	}
 	for i, n := range responses {
-		rules := items(get(n, "rules"))
+		rules := get(n, "rules").List()
 		if len(rules) == 0 {
 			continue
 		}

@@ -53,7 +53,7 @@ func (r *reader) environment() {
 	} else {
 		r.Note(r.root.Pos(), "cors", "the server answers preflights unless it runs with --no-cors")
 	}
-	if isTrue(get(get(r.root, "tlsOptions"), "enabled")) || isTrue(get(r.root, "https")) {
+	if isTrue(get(r.root, "tlsOptions", "enabled")) || isTrue(get(r.root, "https")) {
 		r.Warn(r.root.Pos(), "tlsOptions", "the certificate is not imported")
 	}
 	for _, route := range r.routes() {
@@ -84,13 +84,13 @@ func (r *reader) routes() []*syntax.Node {
 	for _, n := range listed {
 		byID[text(get(n, "uuid"))] = n
 	}
-	for _, n := range items(get(r.root, "folders")) {
+	for _, n := range get(r.root, "folders").List() {
 		folders[text(get(n, "uuid"))] = n
 	}
 	seen := map[*syntax.Node]bool{}
 	var walk func(children *syntax.Node, depth int)
 	walk = func(children *syntax.Node, depth int) {
-		for _, child := range items(children) {
+		for _, child := range children.List() {
 			id := text(get(child, "uuid"))
 			if n := byID[id]; n != nil && text(get(child, "type")) == "route" && !seen[n] {
 				seen[n] = true
@@ -125,7 +125,7 @@ func (r *reader) route(n *syntax.Node) {
 		asked = semantics.Methods
 	}
 	paths, needs, err := routePaths(r.prefixed(n))
-	responses := items(get(n, "responses"))
+	responses := get(n, "responses").List()
 	switch {
 	case err == nil && !slices.Contains(semantics.Methods, asked[0]):
 		err = fmt.Errorf("the method %s is unknown", method)

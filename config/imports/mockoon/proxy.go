@@ -19,7 +19,7 @@ func (r *reader) proxy() {
 	a := (&endpoint{reader: r}).begin(r.root)
 	headers := func(list string) *language.Headers {
 		h := language.NewHeaders()
-		for _, n := range items(get(r.root, list)) {
+		for _, n := range get(r.root, list).List() {
 			if key, value := strings.TrimSpace(text(get(n, "key"))), text(get(n, "value")); key != "" && value != "" {
 				a.Note(h.Add(key, language.Translate(value, a.dialect)))
 			}

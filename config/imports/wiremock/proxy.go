@@ -25,16 +25,12 @@ func (a *answer) proxy(base string) {
 		return
 	}
 	up := language.Upstream{URL: base, Timeout: proxyTimeout, Headers: language.NewHeaders()}
-	for _, e := range entries(get(a.node, "additionalProxyRequestHeaders")) {
-		values := e.Value.Items
-		if values == nil {
-			values = append(values, e.Value)
-		}
-		for _, value := range values {
-			a.Note(up.Headers.Add(e.Key.Text.Value, language.Fixed(text(value))))
+	for name, values := range get(a.node, "additionalProxyRequestHeaders").Members() {
+		for _, value := range listed(values) {
+			a.Note(up.Headers.Add(name, language.Fixed(text(value))))
 		}
 	}
-	for _, item := range items(get(a.node, "removeProxyRequestHeaders")) {
+	for _, item := range get(a.node, "removeProxyRequestHeaders").List() {
 		if name := text(item); name == strings.ToLower(name) { // WireMock does not find other names
 			up.Without = append(up.Without, name)
 		}

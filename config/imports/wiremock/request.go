@@ -19,16 +19,16 @@ var urlKeys = []string{"url", "urlPath", "urlPathTemplate", "urlPattern", "urlPa
 func (m *made) request(n *syntax.Node) {
 	m.method(get(n, "method"))
 	m.url(n)
-	for _, e := range entries(n) {
-		if e.Value.Kind != syntax.NullNode {
-			m.matcher(e.Key.Text.Value, e.Value)
+	for key, value := range n.Members() {
+		if value.Kind != syntax.NullNode {
+			m.matcher(key, value)
 		}
 	}
 }
 
 func (m *made) method(n *syntax.Node) {
 	var named []string
-	for _, item := range append(items(get(n, "oneOf")), items(get(n, "noneOf"))...) {
+	for _, item := range append(get(n, "oneOf").List(), get(n, "noneOf").List()...) {
 		named = append(named, strings.ToUpper(text(item)))
 	}
 	switch {

@@ -56,9 +56,9 @@ var responseKeys = []string{"status", "headers", "body", "jsonBody", "base64Body
 	"fixedDelayMilliseconds", "delayDistribution", "chunkedDribbleDelay", "fault", "fromConfiguredStub"}
 
 func (a *answer) read() {
-	for _, e := range a.node.Entries {
-		switch key := e.Key.Text.Value; {
-		case e.Value.Kind == syntax.NullNode, slices.Contains(responseKeys, key):
+	for key, value := range a.node.Members() {
+		switch {
+		case value.Kind == syntax.NullNode, slices.Contains(responseKeys, key):
 		case key == "statusMessage":
 			a.Note("the status message is left out")
 		case get(a.node, "proxyBaseUrl") != nil && slices.Contains(proxyKeys, key):
@@ -89,7 +89,7 @@ func (a *answer) read() {
 // transformers reports whether the response is a template.
 func (a *answer) transformers() bool {
 	templated := false
-	for _, item := range items(get(a.node, "transformers")) {
+	for _, item := range get(a.node, "transformers").List() {
 		if name := text(item); name == "response-template" || name == "response-templating" {
 			templated = true
 		} else {
@@ -136,13 +136,9 @@ func (a *answer) texts(body string, data []byte, templated bool) {
 		return language.Fixed(source)
 	}
 	headers := language.NewHeaders()
-	for _, e := range entries(get(a.node, "headers")) {
-		values := []*syntax.Node{e.Value}
-		if e.Value.Kind == syntax.ListNode {
-			values = e.Value.Items
-		}
-		for _, value := range values {
-			a.Note(headers.Add(e.Key.Text.Value, translate(text(value))))
+	for name, values := range get(a.node, "headers").Members() {
+		for _, value := range listed(values) {
+			a.Note(headers.Add(name, translate(text(value))))
 		}
 	}
 	t := translate(body)

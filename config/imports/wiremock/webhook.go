@@ -41,11 +41,11 @@ type action struct {
 // actions returns the actions in a list, or in a map by name.
 func actions(n *syntax.Node) []action {
 	var all []action
-	for _, item := range items(n) {
+	for _, item := range n.List() {
 		all = append(all, action{text(get(item, "name")), get(item, "parameters")})
 	}
-	for _, e := range entries(n) {
-		all = append(all, action{e.Key.Text.Value, e.Value})
+	for name, parameters := range n.Members() {
+		all = append(all, action{name, parameters})
 	}
 	return all
 }
@@ -55,8 +55,8 @@ func (m *made) webhook(n *syntax.Node) *syntax.Node {
 	d := &dialect{made: m, parameters: n, root: "originalRequest", Notes: &language.Notes{}}
 	translate := func(source string) *language.Template { return language.Translate(source, d) }
 	headers := language.NewHeaders()
-	for _, e := range entries(get(n, "headers")) {
-		m.Note(headers.Add(e.Key.Text.Value, translate(text(e.Value))))
+	for name, value := range get(n, "headers").Members() {
+		m.Note(headers.Add(name, translate(text(value))))
 	}
 	body := text(get(n, "body"))
 	if json := get(n, "jsonBody"); json != nil {

@@ -196,7 +196,7 @@ func (r *reader) off(m *made, pos syntax.Pos) {
 		e.Set("if", draft.Of(language.Outermost(all)))
 	}
 	response := syntax.NewMap()
-	if status := integer(get(get(m.Node, "response"), "status"), 200); status >= 200 && status <= 599 {
+	if status := integer(get(m.Node, "response", "status"), 200); status >= 200 && status <= 599 {
 		response.Set("status", draft.Of(status))
 	}
 	r.AddLost("endpoint", e.Set("response", response), pos, m.name, m.Gone)
