@@ -2,7 +2,6 @@ package language
 
 import (
 	"strconv"
-	"strings"
 
 	"mockserver/config/imports/draft"
 	"mockserver/config/syntax"
@@ -20,34 +19,29 @@ type Asks struct {
 
 // askable is an endpoint that may answer a request.
 type askable struct {
-	method  string
-	path    Path
-	want    *draft.Answer // nil if its answer is not known
-	special bool
+	method string
+	path   Path
+	want   *draft.Answer // nil if its answer is not known
 }
 
 // Add adds a request for an endpoint, unless an earlier endpoint may answer the request in a way
 // that is not known; ask is nil if no request can be made for the endpoint, and want is nil if its
 // answer is not known. In both cases, Add only records the endpoint for later calls. The answer of
 // an earlier endpoint that may match also counts as correct. After maxAsks requests, Add does
-// nothing. A special endpoint answers only requests that have a query, headers or a body.
-func (a *Asks) Add(d *draft.Draft, method string, path Path, ask *draft.Ask, want *draft.Answer, special bool) {
+// nothing.
+func (a *Asks) Add(d *draft.Draft, method string, path Path, ask *draft.Ask, want *draft.Answer) {
 	if a.asked >= maxAsks || len(a.earlier) >= 4*maxAsks {
 		return
 	}
-	if ask != nil && want != nil {
-		bare := !strings.Contains(ask.Target, "?") && len(ask.Header) == 0 && len(ask.Body) == 0
+	if known := ask != nil && want != nil; known {
 		ask.Want = []draft.Answer{*want}
-		known := true
 		for _, e := range a.earlier {
-			if e.method != method || e.special && bare || !overlap(e.path, path) {
-				continue
+			if e.method == method && overlap(e.path, path) {
+				if known = e.want != nil; !known {
+					break
+				}
+				ask.Want = append(ask.Want, *e.want)
 			}
-			if e.want == nil {
-				known = false
-				break
-			}
-			ask.Want = append(ask.Want, *e.want)
 		}
 		if known {
 			a.asked++
@@ -55,7 +49,7 @@ func (a *Asks) Add(d *draft.Draft, method string, path Path, ask *draft.Ask, wan
 			d.Asks = append(d.Asks, *ask)
 		}
 	}
-	a.earlier = append(a.earlier, askable{method, path, want, special})
+	a.earlier = append(a.earlier, askable{method, path, want})
 }
 
 // Wanted returns the answer that a response is expected to give. The answer may have any body if

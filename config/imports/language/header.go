@@ -69,20 +69,8 @@ func SetTexts(response *syntax.Node, h *Headers, body *Template) {
 			t.Use()
 		}
 	}
-	if len(h.names) > 0 {
-		m := syntax.NewMap()
-		for i, name := range h.names {
-			var list []string
-			for _, v := range h.values[i] {
-				list = append(list, v.String())
-			}
-			if len(list) == 1 {
-				m.Set(name, draft.Of(list[0]))
-			} else {
-				m.Set(name, draft.Flow(list))
-			}
-		}
-		response.Set("headers", m)
+	if headers := h.node(); headers.Len() > 0 {
+		response.Set("headers", headers)
 	}
 	if !tags && slices.ContainsFunc(all, func(t *Template) bool { return draft.HasTags(t.String()) }) {
 		response.Set("template", draft.Of(false))
@@ -90,6 +78,21 @@ func SetTexts(response *syntax.Node, h *Headers, body *Template) {
 	if text := body.render(h.json(body)); text != "" {
 		response.Set("body", draft.Of(text))
 	}
+}
+
+// node returns the headers as a map, in which repeated ones are lists.
+func (h *Headers) node() *syntax.Node {
+	m := syntax.NewMap()
+	for i, name := range h.names {
+		list := syntax.NewList()
+		for _, v := range h.values[i] {
+			list.Append(draft.Of(v.String()))
+		}
+		if m.Set(name, list.Items[0]); list.Len() > 1 {
+			m.Set(name, draft.Flow(list))
+		}
+	}
+	return m
 }
 
 // json reports whether values of the body may be written in the form of JSON.

@@ -6,7 +6,6 @@ import (
 
 	"mockserver/config/imports/draft"
 	"mockserver/config/item"
-	"mockserver/config/syntax"
 	"mockserver/internal/semantics"
 )
 
@@ -35,20 +34,16 @@ func (u *Upstreams) Declare(d *draft.Draft, up Upstream) (name, why, differs str
 	if strings.HasPrefix(strings.ToLower(up.URL), "https:") {
 		m.Set("insecure", draft.Of(true))
 	}
-	headers := syntax.NewMap()
-	for i, header := range up.Headers.names {
+	for _, values := range up.Headers.values {
+		for _, v := range values {
+			v.Use() // headers of upstreams are always templates
+		}
+	}
+	headers := up.Headers.node()
+	for _, header := range up.Headers.names {
 		if semantics.ProxySets(header) {
 			differs = "the server sets the header " + header + " of passed requests itself"
-			continue
-		}
-		var values []string
-		for _, v := range up.Headers.values[i] {
-			v.Use() // headers of upstreams are always templates
-			values = append(values, strings.Map(withoutControls, v.String()))
-		}
-		headers.Set(header, draft.Flow(values))
-		if len(values) == 1 {
-			headers.Set(header, draft.Of(values[0]))
+			headers.Delete(header)
 		}
 	}
 	for _, header := range up.Without {
@@ -60,12 +55,7 @@ func (u *Upstreams) Declare(d *draft.Draft, up Upstream) (name, why, differs str
 	if headers.Len() > 0 {
 		m.Set("headers", headers)
 	}
-	key := up.URL + " " + up.Timeout + " " + strings.Join(up.Headers.names, " ")
-	for _, values := range up.Headers.values {
-		for _, v := range values {
-			key += "\n" + v.String()
-		}
-	}
+	key := JSON(m)
 	if name = u.names[key]; name != "" {
 		return name, "", differs
 	}
@@ -76,12 +66,4 @@ func (u *Upstreams) Declare(d *draft.Draft, up Upstream) (name, why, differs str
 	u.names[key] = name
 	d.Add("upstream", m.Set("name", draft.Of(name)))
 	return name, "", differs
-}
-
-// withoutControls removes the characters that no header value may contain.
-func withoutControls(r rune) rune {
-	if r < ' ' && r != '\t' || r == 0x7F {
-		return -1
-	}
-	return r
 }

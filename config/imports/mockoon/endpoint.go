@@ -166,7 +166,7 @@ func (e *endpoint) several(responses []*syntax.Node, mode string) {
 	if mode == "SEQUENTIAL" {
 		e.ask(responses[0], e.name, language.Wanted(entries[0].a.response), e.needs, nil)
 	} else {
-		e.asks.Add(e.Draft, e.method, e.own, nil, nil, false)
+		e.asks.Add(e.Draft, e.method, e.own, nil, nil)
 	}
 	for i, one := range entries {
 		e.report(one.n.Pos(), e.label(one.n, i), one.a.Differ)

@@ -24,7 +24,7 @@ func (r *reader) ask(m *made, e *syntax.Node) {
 			if ask = language.Example(m.written, e.Get("if").AsText()); ask != nil {
 				ask.Pos, ask.Name = m.Node.Pos(), m.name
 			}
-			if ask != nil && len(ask.Body) == 0 && strings.Contains(text(get(m.Node, "response", "body")), "request.body") {
+			if ask != nil && strings.Contains(text(get(m.Node, "response", "body")), "request.body") {
 				ask = nil // WireMock's helpers send their own error messages
 			}
 		}
@@ -32,7 +32,7 @@ func (r *reader) ask(m *made, e *syntax.Node) {
 		if one.Any = want.Any || method == "HEAD"; known != nil {
 			known = &one
 		}
-		r.asks.Add(r.Draft, method, m.path, ask, known, false)
+		r.asks.Add(r.Draft, method, m.path, ask, known)
 	}
 }
 
