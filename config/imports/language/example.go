@@ -18,8 +18,8 @@ var onTarget = regexp.MustCompile(`^(path|query-string|path-params\S+) (=|matche
 // absent matches the condition that a request lacks something.
 var absent = regexp.MustCompile(`^(?:query|header|cookie|form)-params\S+ = null$`)
 
-// Example returns a request that an endpoint with a path and a condition of this package answers; nil
-// if none can be derived, such as if the condition compares more than path and query.
+// Example returns a request that has a path and meets a condition of this package; nil if none can be
+// derived, such as if the condition compares more than path and query.
 func Example(path Path, condition string) *draft.Ask {
 	values := map[string]string{} // by operand
 	var expressions []string      // that the path must match

@@ -18,7 +18,7 @@ func (e *endpoint) ask(n *syntax.Node, name string, want draft.Answer, condition
 	}
 	var ask *draft.Ask
 	if !e.silent {
-		ask = language.Example(e.path, condition)
+		ask = language.Example(e.own, condition)
 	}
 	if ask != nil {
 		ask.Pos, ask.Name = n.Pos(), name

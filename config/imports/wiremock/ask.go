@@ -21,7 +21,7 @@ func (r *reader) ask(m *made, e *syntax.Node) {
 	for i, method := range m.methods {
 		var ask *draft.Ask
 		if i == 0 && known != nil && r.asksScenario(m.Node) {
-			if ask = language.Example(m.written, e.Get("if").AsText()); ask != nil {
+			if ask = language.Example(m.path, e.Get("if").AsText()); ask != nil {
 				ask.Pos, ask.Name = m.Node.Pos(), m.name
 			}
 			if ask != nil && strings.Contains(text(get(m.Node, "response", "body")), "request.body") {
