@@ -166,6 +166,7 @@ mockserver/listener/listenertest -> mockserver/listener/observe/record
 mockserver/listener/listenertest -> mockserver/listener/observe/logging
 mockserver/listener/memory/data -> mockserver/config
 mockserver/listener/memory/data -> mockserver/config/item
+mockserver/listener/memory/data -> mockserver/config/openapi
 mockserver/listener/memory/data -> mockserver/config/openapi/validate
 mockserver/listener/memory/data -> mockserver/config/syntax
 mockserver/listener/memory/data -> mockserver/fetcher

@@ -19,9 +19,8 @@ import (
 // all errors.
 type decoding struct {
 	layouts  layouts
-	strict   bool         // see Options
-	modern   bool         // OpenAPI 3.1 or later
-	first    *syntax.Node // the document
+	strict   bool // see Options
+	modern   bool // OpenAPI 3.1 or later
 	suggest  func(word string, among []string) string
 	problems []problem
 

@@ -49,7 +49,7 @@ type Options struct {
 // nodes. The result has operations only when no problem is an error. Without Options.Strict, faults
 // that do not prevent serving are warnings.
 func Read(root *syntax.Node, location string, opts Options) (doc *Document) {
-	r := &documentReader{opts: opts, doc: &Document{}, decoding: decoding{strict: opts.Strict, layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}, numbers: jsonvalue.Numbers{}}}
+	r := newDocumentReader(opts)
 	if err := guarded(func() { r.read(root, location) }); err != nil {
 		r.doc.Operations, r.doc.Catalogue = nil, nil
 		r.problems = append(r.problems, problemAt(root, err.Error()))
@@ -71,15 +71,17 @@ type documentReader struct {
 	decoding
 }
 
+func newDocumentReader(opts Options) *documentReader {
+	return &documentReader{opts: opts, doc: &Document{}, decoding: decoding{
+		strict: opts.Strict, layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}, numbers: jsonvalue.Numbers{},
+	}}
+}
+
 func (r *documentReader) read(root *syntax.Node, location string) {
 	if root = r.bundled(root, location); root == nil {
 		return
 	}
-	r.first, r.broken, r.emptied = root, r.bundle.broken, r.bundle.emptied
-	kin := &openapi3.T{}
-	r.decode(root, r.layouts.of(reflect.TypeFor[openapi3.T]()), reflect.ValueOf(kin).Elem())
-	r.bind(kin)
-	r.loops()
+	kin := r.decoded(root)
 	if !r.strict {
 		r.usable(kin)
 	}
@@ -329,7 +331,7 @@ func (b *bundle) adopt(other *bundle) {
 // changes root. The result is nil when the version of the document is not supported or the document
 // cannot be converted; the problems contain the reason. Only Read finds all problems of a document.
 func Bundled(root *syntax.Node, location string, opts Options) (*syntax.Node, syntax.Problems) {
-	r := &documentReader{opts: opts, doc: &Document{}, decoding: decoding{strict: opts.Strict, layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}}}
+	r := newDocumentReader(opts)
 	bundled := r.bundled(root, location)
 	return bundled, pointed(r.problems, nil, nil)
 }

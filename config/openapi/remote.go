@@ -25,7 +25,11 @@ func (b *bundle) remote(ref *syntax.Node, u *url.URL) *source {
 	u.Fragment = ""
 	location := u.String()
 	if !b.opts.AllowRemoteRefs {
-		b.wrong(ref, fmt.Sprintf("the reference leads to another host, %s; such references are read only with --allow-remote-refs", wording.Clip(u.Host)))
+		expected := "such references are read only with --allow-remote-refs"
+		if b.root.location == "" { // a schema of its own
+			expected = "expected a local file"
+		}
+		b.wrong(ref, fmt.Sprintf("the reference leads to another host, %s; %s", wording.Clip(u.Host), expected))
 		return nil
 	}
 	if s := b.sources[location]; s != nil {

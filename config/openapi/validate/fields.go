@@ -9,81 +9,53 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// Fields reads the fields of forms as JSON objects whose values have the types that a schema asks
-// for. It is immutable.
-type Fields struct{ form *form }
+// Schema is a JSON Schema that values and the fields of forms are checked against. A nil Schema
+// accepts everything. It is immutable.
+type Schema struct{ form *form }
 
-// FieldsOf returns the reader for a schema; without a schema, all values are strings.
-func FieldsOf(s *jsonschema.Schema) Fields {
-	return Fields{forms{map[*schema]*form{}, &schemas{}}.of(described{}.schema(s))}
+// NewSchema compiles a schema of a document whose references are resolved. exact contains the
+// numbers of which the document itself has only approximate values. wrong receives what values
+// cannot be checked against.
+func NewSchema(doc *openapi3.T, source *openapi3.SchemaRef, exact jsonvalue.Numbers, wrong func(what string)) *Schema {
+	c := newSchemas(doc, exact, kept)
+	c.warn = wrong
+	s := &Schema{forms{map[*schema]*form{}, c}.of(c.ref(source))}
+	c.finish()
+	return s
 }
 
-// described contains the descriptions of the schemas seen so far, which may be recursive.
-type described map[*jsonschema.Schema]*schema
-
-// schema describes the types and parts of the values that a schema is for. jsonschema checks them.
-func (d described) schema(s *jsonschema.Schema) *schema {
-	if s == nil || d[s] != nil {
-		return d[s]
+// Check checks a JSON text; the pointers of violations are those of places in it. It returns nil when
+// nothing is wrong.
+func (s *Schema) Check(text []byte) *Verdict {
+	if s == nil {
+		return nil
 	}
-	out := &schema{properties: map[string]*schema{}}
-	d[s] = out
-	out.format = &format{fits: func(v any) bool { return s.Validate(v) == nil }}
-	if s.Types != nil {
-		for _, name := range s.Types.ToStrings() {
-			out.types |= typeNames[name]
-		}
+	var found findings
+	if v, err := decodeJSON(text); err != nil {
+		found.add(unprocessable, inBody, "", err.Error())
+	} else {
+		found.schema(unprocessable, inBody, "", s.form, v)
 	}
-	if s.Enum != nil {
-		out.allowed = append(out.allowed, allowing(true, s.Enum.Values...))
-	}
-	if s.Const != nil {
-		out.allowed = append(out.allowed, allowing(false, *s.Const))
-	}
-	for name, property := range s.Properties {
-		out.properties[name] = d.schema(property)
-	}
-	switch other := s.AdditionalProperties.(type) {
-	case bool:
-		out.others = map[bool]*schema{true: anything}[other]
-	case *jsonschema.Schema:
-		out.others = d.schema(other)
-	}
-	for _, list := range []any{s.Items2020, s.Items} {
-		if one, ok := list.(*jsonschema.Schema); ok && one != nil && out.items == nil {
-			out.items = d.schema(one)
-		}
-	}
-	out.allOf, out.anyOf, out.oneOf = d.schemas(s.AllOf), d.schemas(s.AnyOf), d.schemas(s.OneOf)
-	if s.Ref != nil { // which may lead back
-		target := d.schema(s.Ref)
-		out.allOf = append(out.allOf, &schema{ref: func() *schema { return target }})
-	}
-	out.condition = condition{then: d.schema(s.Then), otherwise: d.schema(s.Else)}
-	return out
-}
-
-func (d described) schemas(list []*jsonschema.Schema) []*schema {
-	all := make([]*schema, len(list))
-	for i, s := range list {
-		all[i] = d.schema(s)
-	}
-	return all
+	return found.verdict()
 }
 
 // maxFields limits how many fields a form may have.
 const maxFields = 1000
 
-// AppendJSON appends a form as a JSON object. A repeated field and NAME[] are a list, NAME[key] is a
+// AppendForm appends a form as a JSON object whose values have the types that the schema asks for;
+// without a schema, all of them are strings. A repeated field and NAME[] are a list, NAME[key] is a
 // member of an object, and NAME[0] is an item of a list. Of a file in a multipart body, the value is
 // the name. The content type is that of an application/x-www-form-urlencoded or multipart/form-data
 // body.
-func (f Fields) AppendJSON(dst []byte, contentType string, body []byte) ([]byte, error) {
+func (s *Schema) AppendForm(dst []byte, contentType string, body []byte) ([]byte, error) {
+	if s == nil {
+		s = &Schema{}
+	}
 	var pairs []pair
 	if name, parameters, _ := mime.ParseMediaType(contentType); name == "multipart/form-data" {
 		err := eachPart(parameters["boundary"], body, func(part *multipart.Part, content []byte) {
@@ -114,7 +86,7 @@ func (f Fields) AppendJSON(dst []byte, contentType string, body []byte) ([]byte,
 			return nil, fmt.Errorf("the form has %.100q as a value and with brackets after it; expected one of them", p.name)
 		}
 	}
-	return jsonvalue.Append(dst, root.object(f.form)), nil
+	return jsonvalue.Append(dst, root.object(s.form)), nil
 }
 
 // keysOf returns the names in NAME[key][key]. Any other text is one name.

@@ -15,7 +15,7 @@ import (
 
 // decodeJSON decodes a JSON text. Numbers keep their digits. The error text is meant for clients.
 func decodeJSON(text []byte) (any, error) {
-	if err := CheckBounds(text, maxDepth); err != nil {
+	if err := checkBounds(text); err != nil {
 		return nil, err
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -53,9 +53,9 @@ var (
 	errNumber = fmt.Errorf("has a number of more than %d digits, or an exponent beyond %d", maxDigits, maxExponent)
 )
 
-// CheckBounds returns an error if a JSON text is nested deeper than a limit, or has a number with
-// which arithmetic would take too long. The result is arbitrary if the text is not JSON.
-func CheckBounds(text []byte, deepest int) error {
+// checkBounds returns an error if a JSON text is nested too deep, or has a number with which
+// arithmetic would take too long. The result is arbitrary if the text is not JSON.
+func checkBounds(text []byte) error {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -65,7 +65,7 @@ func CheckBounds(text []byte, deepest int) error {
 			quoted = !quoted
 		case quoted:
 		case c == '[' || c == '{':
-			if depth++; depth > deepest {
+			if depth++; depth > maxDepth {
 				return errDepth
 			}
 		case c == ']' || c == '}':

@@ -57,7 +57,7 @@ const (
 // begin returns a run for a value.
 func (c *schemas) begin(v any) *run {
 	size := countOf(v)
-	return &run{patient: patientWork + 2*size, limit: limitWork + limitPerPart*size, circlesFit: c.use != received}
+	return &run{patient: patientWork + 2*size, limit: limitWork + limitPerPart*size, circlesFit: c.use.isGenerated()}
 }
 
 // countOf returns how many values a value consists of.

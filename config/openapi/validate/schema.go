@@ -111,14 +111,18 @@ type purpose uint8
 
 const (
 	received  purpose = iota // in requests: readOnly properties are rejected and never required
+	kept                     // in rows, which JSON Schemas describe
 	answered                 // in generated responses: writeOnly properties are never required
 	requested                // in generated requests: readOnly properties are never required
 )
 
+// isGenerated reports whether the values are made by the server.
+func (p purpose) isGenerated() bool { return p == answered || p == requested }
+
 // schemas compiles the schemas of a document for one purpose, each schema once.
 //
-// The validator of kin-openapi is not used, because it compiles a 3.1 schema again for each value,
-// nor that of jsonschema: see docs/adr/0028-own-validator.md.
+// The validator of kin-openapi is not used, because it compiles a 3.1 schema again for each value:
+// see docs/adr/0028-own-validator.md.
 type schemas struct {
 	use    purpose
 	modern bool // OpenAPI 3.1: schemas already use draft 2020-12
@@ -149,7 +153,7 @@ func (c *schemas) reference(s *openapi3.Schema) reference {
 	if r == nil {
 		r = sync.OnceValue(func() *schema { return c.schema(s) })
 		c.known[s] = r
-		if c.use == received {
+		if !c.use.isGenerated() {
 			c.pending = append(c.pending, r)
 		}
 	}
@@ -305,12 +309,12 @@ func (c *schemas) format(name string) *format {
 			return !ok || jsonvalue.FitsInteger(rational(number), name)
 		}}
 	case "url", "guid", "ip", "cidr":
-		if c.use == received {
+		if !c.use.isGenerated() {
 			return nil
 		}
 	}
 	valid := text.Format(name)
-	if valid == nil || c.use == received && name != strings.ToLower(name) {
+	if valid == nil || !c.use.isGenerated() && name != strings.ToLower(name) {
 		return nil
 	}
 	return &format{name, func(v any) bool {
@@ -397,7 +401,10 @@ func (c *schemas) excused(r *openapi3.SchemaRef) bool {
 	if r == nil || r.Value == nil {
 		return false
 	}
-	if c.use == answered {
+	switch c.use {
+	case kept:
+		return false
+	case answered:
 		return r.Value.WriteOnly
 	}
 	return r.Value.ReadOnly
@@ -411,7 +418,7 @@ func (c *schemas) discriminate(out *schema, compiled *[]*schema, list openapi3.S
 	switch {
 	case len(list) == 0 || d == nil || d.PropertyName == "":
 		return
-	case c.use == received && slices.ContainsFunc(list, isNameless), c.use != received && compiled == &out.anyOf:
+	case !c.use.isGenerated() && slices.ContainsFunc(list, isNameless), c.use.isGenerated() && compiled == &out.anyOf:
 		return
 	}
 	k := choice{property: d.PropertyName, named: map[string][]*schema{}}
@@ -422,7 +429,7 @@ func (c *schemas) discriminate(out *schema, compiled *[]*schema, list openapi3.S
 			k.named[name] = append(k.named[name], (*compiled)[i])
 		}
 	}
-	if k.values = allowing(true, values...); c.use != received {
+	if k.values = allowing(true, values...); c.use.isGenerated() {
 		k.oneOf = *compiled
 	}
 	*compiled, out.choices = nil, append(out.choices, k)

@@ -12,7 +12,7 @@ func (o *Operation) body(w *work, r *matcher.Request, list bool) ([]json.Value, 
 	kind, _ := r.Header("Content-Type")
 	v := r.JSON()
 	if media := semantics.MediaType(string(kind)); media == multipartForm || media == urlencoded && v.Kind != json.Object && v.Kind != json.Array {
-		form, err := o.fields.AppendJSON(nil, string(kind), r.Body())
+		form, err := o.schema.AppendForm(nil, string(kind), r.Body())
 		if err != nil {
 			return nil, refuse(reply.BadJSON, "%s", err)
 		}

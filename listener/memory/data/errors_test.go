@@ -16,6 +16,7 @@ func TestErrors(t *testing.T) {
 	for name, content := range map[string]string{
 		"twice.csv": "id,n\na,1\nb,2\na,3\n", "nokey.csv": "n\n1\n", "cell.csv": "id,n\na,1\nb,x\n", "list.json": `[{"id": "a"}, 7]`,
 		"empty.csv": "n,id\n1,\n", "null.csv": "id,n\n,1\n", "key.json": "[{\"id\": 1},\n {\"id\": [1]}]", "named.json": `{"a": {}, "": {}}`,
+		"wrong.schema.json": "{\"properties\":\n {\"n\":                {\"type\": \"int\"}}}", "text.schema.json": "{",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
@@ -87,7 +88,12 @@ func TestErrors(t *testing.T) {
 		{"- resource: {path: /a, page: {style: link, names: {offset: o}}}", `[0].resource.page.names.offset: is not a parameter of this style; expected page or limit`},
 		{"- resource: {path: /a, allow: [lst]}", `[0].resource.allow[0]: is a text ("lst") (did you mean "list"?); expected`},
 		{"- resource: {path: /a, schema: {file: none.json}}", `mock.yml:1:39: [0].resource.schema.file: file "none.json" cannot be read: no such file or directory`},
-		{"- resource: {path: /a, schema: {type: 7}}", `[0].resource.schema: is not a valid JSON Schema: `},
+		{"- resource: {path: /a, schema: {type: 7}}", `mock.yml:1:32: [0].resource.schema: is not a valid JSON Schema: #/type: is a number; expected the name of a type`},
+		{"- resource: {path: /a, schema: {$ref: 'http://a/b'}}", `[0].resource.schema: is not a valid JSON Schema: #/$ref: the reference leads to another host, a; expected a local file`},
+		{"- resource: {path: /a, schema: {$ref: '#/$defs/b', $defs: {a: {}}}}", `[0].resource.schema: is not a valid JSON Schema: #/$ref: the reference "#/$defs/b" does not resolve: there is no "b" there`},
+		{"- resource: {path: /a, schema: {pattern: '(a)\\1'}}", `[0].resource.schema: is not a valid JSON Schema: #: requests are not checked against the pattern "(a)\\1": `},
+		{"- resource: {path: /a, schema: {file: wrong.schema.json}}", `wrong.schema.json:2:33: #/properties/n/type: the type "int" does not exist; expected string`},
+		{"- resource: {path: /a, schema: {file: text.schema.json}}", `text.schema.json:1:`},
 		{"- resource: {path: /a, on: {create: {responses: [{do: [{insert: {in: a}}]}]}}}", `[0].resource.on.create.responses[0].do: a resource changes its rows itself`},
 		{"- resource: {path: /a, on: {create: {responses: []}}}", `[0].resource.on.create.responses: is an empty list`},
 		{"- resource: {path: /a, on: {create: {responses: [{weight: 0}]}}}", `[0].resource.on.create.responses: all weights are 0`},

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"mockserver/config/item"
 	"mockserver/config/openapi/validate"
 	"mockserver/config/syntax"
@@ -28,8 +26,7 @@ type Operation struct {
 	parents []parent // in the order of the path
 	filters []*state.Member
 	sorts   []*state.Member
-	schema  *jsonschema.Schema // nil if any row is valid
-	fields  validate.Fields    // of forms
+	schema  *validate.Schema   // nil if any row is valid
 	item    *renderer.Template // nil if rows are shown as they are
 	list    *renderer.Template // nil if the page style defines the form of a list
 	size    int
@@ -83,8 +80,7 @@ func (s *Sets) CompileOperation(e *item.Endpoint, scope *renderer.Scope) (*Opera
 		o.sorts = append(o.sorts, member(o.set.ordered(name)))
 	}
 	if c.Name == "create" || c.Name == "replace" || c.Name == "change" {
-		o.schema = into[*jsonschema.Schema](&problems)(compileSchema(c.Resource, e.Dir))
-		o.fields = validate.FieldsOf(o.schema)
+		o.schema = into[*validate.Schema](&problems)(compileSchema(c.Resource, e.Dir))
 	}
 	o.size, o.most = c.Page.EffectiveSize()
 	if c.Stamp.Created != "" {

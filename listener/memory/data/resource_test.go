@@ -504,23 +504,41 @@ func TestResource_Schema(t *testing.T) {
     put-creates: true
     schema: {type: object, required: [id, name], properties: {id: {type: integer}, name: {type: string, minLength: 2}, at: {type: string, format: date}, file: {}, n: {type: number, minimum: 1}}}
 - resource: {path: /file, new-key: int, schema: {file: s.json}}
-`, "s.json", `{"required": ["name"], "properties": {"name": {"enum": ["a", "b"]}}}`)
+- resource:
+    path: /old
+    new-key: int
+    schema:
+      $schema: http://json-schema.org/draft-07/schema#
+      $id: https://example.com/rows/row
+      properties:
+        pair: {items: [{type: integer}, {$ref: text}], additionalItems: false}
+        card: {$ref: "#/definitions/card", minimum: 100}
+      dependencies: {card: [name], pair: {required: [id]}}
+      definitions:
+        card: {type: integer, maximum: 99}
+        text: {$id: "/rows/text", type: string}
+- resource: {path: /parts, new-key: int, schema: {$ref: "s.json#/properties/name", properties: {n: {$dynamicRef: "#n"}}, $defs: {n: {$dynamicAnchor: n, type: integer}}}}
+`, "s.json", `{"required": ["name"], "properties": {"name": {"enum": ["a", "b"], "readOnly": true}}}`)
 	if dir == "" {
 		t.Fatal("no directory")
 	}
 	c.talk([][2]string{
 		{`POST /inline {"name": "ab", "at": "2026-01-31"}`, `201 {"name":"ab","at":"2026-01-31","id":1}`},
-		{`POST /inline {"name": "a", "at": "x"}`, `422 {"error":"Invalid request body","code":"invalid_body","message":"POST /inline: body/at: 'x' is not valid date: …`},
-		{`POST /inline [{"name": "ab"}, {}]`, `422 {"error":"Invalid request body","code":"invalid_body","message":"POST /inline: body/1: missing property 'name'"}…`},
+		{`POST /inline {"name": "a", "at": "x"}`, `422 {"error":"Invalid request body","code":"invalid_body","message":"POST /inline: body/at: is not of the format date; body/name: has 1 character; expected at least 2"}…`},
+		{`POST /inline [{"name": "ab"}, {}]`, `422 {"error":"Invalid request body","code":"invalid_body","message":"POST /inline: body/1/name: is required"}…`},
 		{`POST /inline {"name": "ab", "n": 1e9999999}`, `422 {"error":"Invalid request body","code":"invalid_body","message":"POST /inline: body: has a number of more than 1000 digits, …`},
 		{`PATCH /inline/1 {"name": null}`, `422 {"error":"Invalid request body"…`},
 		{`PUT /inline/2 {"name": "b"}`, `422 {"error":"Invalid request body"…`},
 		{`GET /inline`, `200 [{"name":"ab","at":"2026-01-31","id":1}]`},
 		{`POST /file {"name": "c"}`, `422 {"error":"Invalid request body"…`},
 		{`POST /file {"name": "b"}`, `201 {"name":"b","id":1}`},
+		{`POST /old {"pair": [1, "a"], "card": 5, "name": ""}`, `201 …`},
+		{`POST /old {"pair": ["a", 1, 1]}`, `422 {"error":"Invalid request body","code":"invalid_body","message":"POST /old: body/pair/0: is a string; expected an integer; body/pair/1: is a number; expected a string; body/pair/2: is not accepted"}…`},
+		{`POST /old {"card": 100}`, `422 {"error":"Invalid request body","code":"invalid_body","message":"POST /old: body/card: is too large; expected at most 99; body/name: is required next to \"card\""}…`},
+		{`POST /parts {"n": "x"}`, `422 {"error":"Invalid request body","code":"invalid_body","message":"POST /parts: body: is not one of \"a\", \"b\"; body/n: is a string; expected an integer"}…`},
 	}, "Content-Type: application/json")
 	got := c.ask(`POST /inline {"name": "a", "at": "x"}`, "Content-Type: application/json")
-	for _, want := range []string{"body/at: ", "body/name: minLength: got 1, want 2"} {
+	for _, want := range []string{"body/at: ", "body/name: has 1 character; expected at least 2"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s lacks %s", got, want)
 		}

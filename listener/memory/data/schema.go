@@ -1,18 +1,14 @@
 package data
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"mockserver/config/item"
+	"mockserver/config/openapi"
 	"mockserver/config/openapi/validate"
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
@@ -21,39 +17,53 @@ import (
 
 // compileSchema compiles the JSON Schema of a resource; it returns nil if there is none. Relative
 // file names are looked up in the directory of the configuration, then in the working directory.
-func compileSchema(r *item.Resource, dir string) (*jsonschema.Schema, syntax.Problems) {
-	text, name, at := []byte(r.Schema.Value), "schema.json", r.Schema
+func compileSchema(r *item.Resource, dir string) (*validate.Schema, syntax.Problems) {
+	at, name, text := r.Schema, filepath.Join(dir, "schema.json"), []byte(r.Schema.Value)
 	if file := r.SchemaFile.Value; file != "" {
 		var err error
-		at = r.SchemaFile
-		if name, err = filepath.Abs(located(dir, file)); err == nil {
-			text, err = os.ReadFile(name)
-		}
-		if err != nil {
+		at, name = r.SchemaFile, located(dir, file)
+		if text, err = os.ReadFile(name); err != nil {
 			return nil, syntax.Problems{{Pos: at.Pos, Key: at.Key, What: fmt.Sprintf("file %q cannot be read: %v", file, errors.Unwrap(err))}}
 		}
 	}
-	if len(text) == 0 {
+	if len(text) == 0 && at.Value == "" {
 		return nil, nil
 	}
-	wrong := func(err error) syntax.Problems {
-		what := strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
-		return syntax.Problems{{Pos: at.Pos, Key: at.Key, What: "is not a valid JSON Schema: " + what}}
+	var schema *validate.Schema
+	root, problems := readSchema(name, text)
+	if root != nil && problems.Err() == nil {
+		schema, problems = openapi.ReadSchema(root, name, openapi.Options{Open: openSchema, Suggest: wording.DidYouMean})
 	}
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	for i := range problems {
+		p := &problems[i]
+		if p.Pos.File == name && r.SchemaFile.Value == "" || p.Pos.Line == 0 {
+			if p.Key != "" {
+				p.What = p.Key + ": " + p.What
+			}
+			p.Pos, p.Key, p.What = at.Pos, at.Key, "is not a valid JSON Schema: "+p.What
+		}
+	}
+	return schema, problems
+}
+
+// openSchema reads a file that a schema refers to.
+func openSchema(name string) (*syntax.Node, syntax.Problems) {
+	text, err := os.ReadFile(name)
 	if err != nil {
-		return nil, wrong(err)
+		return nil, syntax.Problems{{Pos: syntax.Pos{File: name}, What: "cannot be read: " + errors.Unwrap(err).Error()}}
 	}
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	if err := c.AddResource(name, document); err != nil {
-		return nil, wrong(err)
+	return readSchema(name, text)
+}
+
+func readSchema(name string, text []byte) (*syntax.Node, syntax.Problems) {
+	docs, problems := syntax.Read(name, text)
+	switch {
+	case len(docs) > 0:
+		return docs[0].Document(), problems
+	case problems == nil:
+		problems = syntax.Problems{{Pos: syntax.Pos{File: name}, What: "the file is empty"}}
 	}
-	made, err := c.Compile(name)
-	if err != nil {
-		return nil, wrong(err)
-	}
-	return made, nil
+	return nil, problems
 }
 
 // maxViolations is the maximum number of violations that a response lists.
@@ -61,31 +71,17 @@ const maxViolations = 100
 
 // violations returns a row's violations of the schema, or nil if there are none. at is the row's
 // place in the request.
-func violations(s *jsonschema.Schema, at string, row []byte) *Failed {
-	if s == nil {
-		return nil
-	}
-	if err := validate.CheckBounds(row, math.MaxInt); err != nil { // numbers that the library panics at
-		return refuse(reply.InvalidBody, "%s: %v", at, err)
-	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(row))
-	if err == nil {
-		err = s.Validate(value)
-	}
-	var broken *jsonschema.ValidationError
-	if !errors.As(err, &broken) {
+func violations(s *validate.Schema, at string, row []byte) *Failed {
+	verdict := s.Check(row)
+	if verdict == nil {
 		return nil
 	}
 	var all []string
-	for _, one := range broken.BasicOutput().Errors {
-		if one.Error != nil {
-			all = append(all, fmt.Sprintf("%s: %v", wording.Clip(at+one.InstanceLocation), one.Error))
-		}
+	for _, v := range verdict.Violations[:min(len(verdict.Violations), maxViolations)] {
+		all = append(all, wording.Clip(at+v.Pointer)+": "+v.Message)
 	}
-	slices.Sort(all)
-	all = slices.Compact(all)
-	if n := len(all); n > maxViolations {
-		all = append(all[:maxViolations], fmt.Sprintf("and %d more", n-maxViolations))
+	if n := len(verdict.Violations) - len(all) + verdict.More; n > 0 {
+		all = append(all, fmt.Sprintf("and %d more", n))
 	}
 	return refuse(reply.InvalidBody, "%s", strings.Join(all, "; "))
 }

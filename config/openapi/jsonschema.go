@@ -1,0 +1,158 @@
+package openapi
+
+import (
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/jsonvalue"
+	"mockserver/config/openapi/validate"
+	"mockserver/config/syntax"
+)
+
+// ReadSchema reads a JSON Schema of draft 2020-12, or of an earlier one if it says so in $schema.
+// root is the parsed file at location; ReadSchema changes its nodes. Options.Open reads the files
+// that the schema refers to. The result is nil if there are errors.
+func ReadSchema(root *syntax.Node, location string, opts Options) (*validate.Schema, syntax.Problems) {
+	open := opts.Open
+	opts.Strict = true
+	opts.Open = func(name string) (*syntax.Node, syntax.Problems) {
+		n, problems := open(name)
+		if n != nil {
+			convertDraft(n)
+		}
+		return n, problems
+	}
+	convertDraft(root)
+	info := syntax.NewMap().SetText("title", "schema").SetText("version", "1")
+	schemas := syntax.NewMap().Set("schema", root)
+	document := syntax.NewMap().SetText("openapi", "3.1.0").Set("info", info).Set("components", syntax.NewMap().Set("schemas", schemas))
+	r := newDocumentReader(opts)
+	r.modern, r.bundle = true, newBundle(document, "", r.layouts, opts)
+	r.bundle.add(&source{name: root.Pos().File, location: location, root: root})
+	var schema *validate.Schema
+	err := guarded(func() {
+		r.bundle.run(r.layouts.of(reflect.TypeFor[openapi3.T]()))
+		r.problems = append(r.problems, r.bundle.problems...)
+		if kin := r.decoded(document); !r.failed() {
+			warn := func(what string) { r.wrong(root, "%s", what) }
+			schema = validate.NewSchema(kin, kin.Components.Schemas["schema"], r.numbers, warn)
+		}
+	})
+	if err != nil {
+		r.wrong(root, "%s", err)
+	}
+	if r.failed() {
+		schema = nil
+	}
+	return schema, pointed(r.problems, r.bundle.sources, r.bundle.removed)
+}
+
+// draft converts a JSON Schema to what the schemas of OpenAPI 3.1 know.
+type draft struct {
+	lists  bool              // before 2020-12, items may be a list, and there is dependencies
+	alone  bool              // before 2019-09, nothing next to a $ref applies
+	places map[string]string // the JSON pointers of the schemas with an $id
+}
+
+// convertDraft converts the keywords of earlier drafts, and references by $id to JSON pointers.
+func convertDraft(root *syntax.Node) {
+	of := root.Get("$schema").AsText()
+	d := &draft{lists: of != "" && !strings.Contains(of, "2020-12"), alone: strings.Contains(of, "/draft-0"), places: map[string]string{}}
+	d.each(root, &url.URL{}, "", func(n *syntax.Node, base *url.URL, at string) {
+		if n.Get("$id") != nil {
+			d.places[base.String()] = at
+		}
+	})
+	d.each(root, &url.URL{}, "", d.convert)
+}
+
+// each calls do for a schema and all schemas in it, with the base of its references and its JSON
+// pointer.
+func (d *draft) each(n *syntax.Node, base *url.URL, at string, do func(n *syntax.Node, base *url.URL, at string)) {
+	if !n.IsMap() {
+		return
+	}
+	if id, err := base.Parse(n.Get("$id").AsText()); err == nil && id.Fragment == "" {
+		base = id
+	}
+	for key, value := range n.Members() {
+		below := at + "/" + jsonvalue.EscapePointer(key)
+		switch key {
+		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies":
+			for name, schema := range value.Members() {
+				d.each(schema, base, below+"/"+jsonvalue.EscapePointer(name), do)
+			}
+		default:
+			if !isData(key) {
+				d.each(value, base, below, do)
+				for _, item := range value.List() {
+					d.each(item, base, below, do)
+				}
+			}
+		}
+	}
+	do(n, base, at)
+}
+
+// convert converts the keywords of a schema, but not those of the schemas in it.
+func (d *draft) convert(n *syntax.Node, base *url.URL, _ string) {
+	if anchor, ok := strings.CutPrefix(n.Get("$id").AsText(), "#"); ok && d.alone {
+		n.SetText("$anchor", anchor)
+	}
+	if dynamic := n.Entry("$dynamicRef"); dynamic != nil && n.Get("$ref") == nil {
+		dynamic.Key = syntax.NewText("$ref") // the same, as no other schema extends this one
+	}
+	if ref := n.Get("$ref"); ref != nil && ref.Kind == syntax.TextNode {
+		d.refer(ref, base)
+		n.Entries = slices.DeleteFunc(n.Entries, func(e syntax.Entry) bool {
+			return d.alone && !slices.Contains([]string{"$ref", "$id", "$anchor", "definitions"}, e.Name())
+		})
+	}
+	if !d.lists {
+		return
+	}
+	if items := n.Entry("items"); items != nil && items.Value.Kind == syntax.ListNode {
+		items.Key = syntax.NewText("prefixItems")
+		if rest := n.Entry("additionalItems"); rest != nil {
+			rest.Key = syntax.NewText("items")
+		}
+	}
+	for name, needs := range n.Get("dependencies").Members() {
+		key := "dependentSchemas"
+		if needs.Kind == syntax.ListNode {
+			key = "dependentRequired"
+		}
+		n.Make(key).Set(name, needs)
+	}
+}
+
+// refer makes a reference to a schema with an $id one to its place.
+func (d *draft) refer(ref *syntax.Node, base *url.URL) {
+	_, fragment, _ := strings.Cut(ref.Text.Value, "#")
+	to, err := base.Parse(ref.Text.Value)
+	if err != nil {
+		return
+	}
+	to.Fragment, to.RawFragment = "", ""
+	switch at, known := d.places[to.String()]; {
+	case !known:
+	case fragment == "" || fragment[0] == '/':
+		ref.Text.Value = "#" + at + fragment
+	default:
+		ref.Text.Value = "#" + fragment
+	}
+}
+
+// decoded returns a document as the library's type, with its references resolved.
+func (r *documentReader) decoded(root *syntax.Node) *openapi3.T {
+	r.broken, r.emptied = r.bundle.broken, r.bundle.emptied
+	kin := &openapi3.T{}
+	r.decode(root, r.layouts.of(reflect.TypeFor[openapi3.T]()), reflect.ValueOf(kin).Elem())
+	r.bind(kin)
+	r.loops()
+	return kin
+}
