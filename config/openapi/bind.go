@@ -17,7 +17,9 @@ func (d *decoding) bind(doc *openapi3.T) {
 	sections := map[string]reflect.Value{}
 	if doc.Components != nil {
 		for name, f := range d.layouts.of(typeOfComponents).fields {
-			sections[name] = reflect.ValueOf(doc.Components).Elem().FieldByIndex(f.index)
+			if f.index != nil {
+				sections[name] = reflect.ValueOf(doc.Components).Elem().FieldByIndex(f.index)
+			}
 		}
 	}
 	for _, r := range d.refs {

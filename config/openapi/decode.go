@@ -79,10 +79,8 @@ func (d *decoding) decode(n *syntax.Node, l *layout, v reflect.Value) {
 		v.Set(p)
 	case wantList:
 		d.list(n, l, v)
-	case wantMap:
+	case wantMap, wantMapLike:
 		d.names(n, l, v)
-	case wantMapLike:
-		d.mapLike(n, l, v)
 	case wantObject:
 		d.object(n, l, v)
 	case wantReferable:
@@ -209,42 +207,25 @@ func (d *decoding) fill(n *syntax.Node, v reflect.Value) {
 	}
 }
 
+// names decodes a map, or one of the library's types that wrap a map: paths, responses and callbacks.
 func (d *decoding) names(n *syntax.Node, l *layout, v reflect.Value) {
 	if n.Kind != syntax.MapNode {
 		d.refuse(n, "a map")
 		return
 	}
-	m := reflect.MakeMapWithSize(l.typ, len(n.Entries))
-	for i := range n.Entries {
-		e := &n.Entries[i]
-		value := reflect.New(l.elem.typ).Elem()
-		d.decode(e.Value, l.elem, value)
-		d.fill(e.Value, value)
-		m.SetMapIndex(reflect.ValueOf(e.Name()), value)
-	}
-	v.Set(m)
-}
-
-// mapLike decodes one of the library's types that wrap a map: paths, responses and callbacks.
-func (d *decoding) mapLike(n *syntax.Node, l *layout, v reflect.Value) {
-	if n.Kind != syntax.MapNode {
-		d.refuse(n, "a map")
-		return
-	}
-	d.place(n, v)
 	set := func(key string, value reflect.Value) {
-		switch into := v.Addr().Interface().(type) {
-		case *openapi3.Paths:
-			into.Set(key, value.Interface().(*openapi3.PathItem))
-		case *openapi3.Responses:
-			into.Set(key, value.Interface().(*openapi3.ResponseRef))
-		case *openapi3.Callback:
-			into.Set(key, value.Interface().(*openapi3.PathItem))
-		}
+		v.SetMapIndex(reflect.ValueOf(key), value)
+	}
+	if l.want == wantMap {
+		v.Set(reflect.MakeMapWithSize(l.typ, len(n.Entries)))
+	} else {
+		d.place(n, v)
+		method := v.Addr().MethodByName("Set")
+		set = func(key string, value reflect.Value) { method.Call([]reflect.Value{reflect.ValueOf(key), value}) }
 	}
 	for i := range n.Entries {
 		e := &n.Entries[i]
-		if strings.HasPrefix(e.Name(), "x-") {
+		if l.below(e.Name()) == nil {
 			d.extension(e, v)
 			continue
 		}
@@ -288,11 +269,12 @@ func (d *decoding) object(n *syntax.Node, l *layout, v reflect.Value) {
 	d.place(n, v)
 	for i := range n.Entries {
 		e := &n.Entries[i]
-		if f, ok := l.fields[e.Name()]; ok {
+		switch f, ok := l.fields[e.Name()]; {
+		case !ok:
+			d.otherKey(e, l, v)
+		case f.index != nil:
 			d.decode(e.Value, f.layout, v.FieldByIndex(f.index))
-			continue
 		}
-		d.otherKey(e, l, v)
 	}
 	d.needs(n, l)
 	d.check(n, v.Addr().Interface())
@@ -331,7 +313,7 @@ func (d *decoding) otherKey(e *syntax.Entry, l *layout, v reflect.Value) {
 	switch {
 	case strings.HasPrefix(e.Name(), "x-"):
 		d.extension(e, v)
-	case e.Name() == "$ref" && l.section == pathSection, l.typ == typeOfComponents && e.Name() == "pathItems":
+	case e.Name() == "$ref" && l.section == pathSection:
 	case l.typ == typeOfSchema && d.modern:
 	default:
 		p := entryProblem(e, fmt.Sprintf("%q has no meaning here%s; extensions begin with x-", wording.Clip(e.Name()), d.layouts.hint(e.Name(), l, d.suggest)))
@@ -376,11 +358,6 @@ func (d *decoding) referable(n *syntax.Node, l *layout, v reflect.Value) {
 	}
 	d.place(n, v)
 	v.FieldByName("Ref").SetString(ref.Text.Value)
-	for _, name := range []string{"Summary", "Description"} {
-		if f := v.FieldByName(name); f.IsValid() && n.Get(strings.ToLower(name)) != nil {
-			f.Set(reflect.ValueOf(openapi3.Ptr(n.Get(strings.ToLower(name)).AsText())))
-		}
-	}
 	for i := range n.Entries {
 		if strings.HasPrefix(n.Entries[i].Name(), "x-") {
 			d.extension(&n.Entries[i], v)

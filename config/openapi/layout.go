@@ -1,12 +1,14 @@
 package openapi
 
 import (
+	"iter"
 	"reflect"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/config/syntax"
 )
 
 // layout describes the node that a value of one of the library's types is decoded from. It is
@@ -29,7 +31,7 @@ const pathSection = "paths"
 
 // fieldOf is the field that a key of an object is decoded into.
 type fieldOf struct {
-	index  []int
+	index  []int // nil if the library's type has no such field
 	layout *layout
 }
 
@@ -133,6 +135,9 @@ func (ls layouts) ofStruct(l *layout, t reflect.Type) {
 			l.fields[name] = fieldOf{index: f.Index, layout: ls.of(f.Type)}
 		}
 	}
+	if t == typeOfComponents {
+		l.fields["pathItems"] = fieldOf{layout: ls.of(reflect.TypeFor[map[string]*openapi3.PathItem]())}
+	}
 	if ref, ok := t.FieldByName("Ref"); ok && strings.HasPrefix(ref.Tag.Get("json"), "$ref") {
 		l.section = strings.ToLower(t.Name()) + "s" // Swagger 2.0
 		if t.Name() == "PathItem" {
@@ -144,3 +149,36 @@ func (ls layouts) ofStruct(l *layout, t reflect.Type) {
 
 // keys returns the keys of an object, sorted.
 func (l *layout) keys() []string { return jsonvalue.SortedNames(l.fields) }
+
+// inner returns the layout of the value itself, where there may also be a reference or nothing.
+func (l *layout) inner() *layout {
+	for l.want == wantPointer || l.want == wantReferable || l.want == wantSchemaOrBool {
+		l = l.elem
+	}
+	return l
+}
+
+// below returns the layout of the value of a key; nil for a key without a meaning.
+func (l *layout) below(key string) *layout {
+	if l.want == wantMap || l.want == wantMapLike && !strings.HasPrefix(key, "x-") {
+		return l.elem
+	}
+	return l.fields[key].layout
+}
+
+// parts yields the values in a node, with their layouts.
+func (l *layout) parts(n *syntax.Node) iter.Seq2[*syntax.Node, *layout] {
+	l = l.inner()
+	return func(yield func(*syntax.Node, *layout) bool) {
+		for _, item := range n.List() {
+			if l.want == wantList && !yield(item, l.elem) {
+				return
+			}
+		}
+		for key, value := range n.Members() {
+			if of := l.below(key); of != nil && !yield(value, of) {
+				return
+			}
+		}
+	}
+}

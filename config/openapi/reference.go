@@ -4,14 +4,11 @@ import (
 	"math"
 	"net/url"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
-
-	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/jsonvalue"
 	"mockserver/config/syntax"
@@ -132,17 +129,11 @@ func (l *layout) isAny() bool { return l.want == wantAny || l.elem != nil && l.e
 // below does the same for a value that is not itself a reference.
 func (b *bundle) below(n *syntax.Node, l *layout) {
 	switch l.want {
-	case wantPointer:
+	case wantPointer, wantSchemaOrBool:
 		b.walk(n, l.elem)
-	case wantList:
-		for _, item := range n.Items {
-			b.walk(item, l.elem)
-		}
-	case wantMap, wantMapLike:
-		for i := range n.Entries {
-			if l.want == wantMap || !strings.HasPrefix(n.Entries[i].Name(), "x-") {
-				b.walk(n.Entries[i].Value, l.elem)
-			}
+	case wantList, wantMap, wantMapLike:
+		for value, of := range l.parts(n) {
+			b.walk(value, of)
 		}
 		if l.elem.want == wantMapping && !b.opts.Strict {
 			b.remove(n, func(e syntax.Entry) bool { return b.broken[e.Value] })
@@ -155,8 +146,6 @@ func (b *bundle) below(n *syntax.Node, l *layout) {
 			b.empty(n, ref)
 		}
 		b.below(n, l.elem)
-	case wantSchemaOrBool:
-		b.walk(n, l.elem)
 	case wantMapping:
 		if n.Kind == syntax.TextNode && strings.ContainsAny(n.Text.Value, "/#") {
 			b.refer(n, b.layouts.of(typeOfSchemaRef))
@@ -181,13 +170,6 @@ func (b *bundle) object(n *syntax.Node, l *layout) {
 			b.example(e.Value)
 		default:
 			b.walk(e.Value, f.layout)
-		}
-	}
-	if l.typ == typeOfComponents {
-		if items := n.Get("pathItems"); items != nil {
-			for i := range items.Entries {
-				b.object(items.Entries[i].Value, b.layouts.of(reflect.TypeFor[openapi3.PathItem]()))
-			}
 		}
 	}
 }

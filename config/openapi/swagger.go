@@ -103,25 +103,12 @@ func (a *aside) give(made *syntax.Node, l *layout) {
 
 // eachAny calls do for each node at or below n that may have any value.
 func eachAny(n *syntax.Node, l *layout, do func(*syntax.Node)) {
-	switch l.want {
-	case wantAny:
+	if l.want == wantAny {
 		do(n)
-	case wantPointer, wantReferable, wantSchemaOrBool:
-		eachAny(n, l.elem, do)
-	case wantList:
-		for _, item := range n.Items {
-			eachAny(item, l.elem, do)
-		}
-	case wantMap, wantMapLike:
-		for i := range n.Entries {
-			eachAny(n.Entries[i].Value, l.elem, do)
-		}
-	case wantObject:
-		for i := range n.Entries {
-			if f, ok := l.fields[n.Entries[i].Name()]; ok {
-				eachAny(n.Entries[i].Value, f.layout, do)
-			}
-		}
+		return
+	}
+	for value, of := range l.parts(n) {
+		eachAny(value, of, do)
 	}
 }
 
