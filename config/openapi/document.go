@@ -232,24 +232,30 @@ func (c *compiler) operationsOf(path *syntax.Entry) {
 	pointer := "#/paths/" + jsonvalue.EscapePointer(path.Name())
 	for _, method := range path.Value.Entries {
 		if op := operationOf(item, method.Name()); op != nil {
-			c.operation(strings.ToUpper(method.Name()), path.Name(), item, op, pointer+"/"+method.Name(), method.Value)
+			c.operation(strings.ToUpper(method.Name()), path.Name(), item, op, pointer+"/"+method.Name(), path.Value, method.Value)
 		}
 		if method.Name() != "additionalOperations" { // OpenAPI 3.2
 			continue
 		}
 		for _, other := range method.Value.Entries {
 			if op := item.AdditionalOperations[other.Name()]; op != nil {
-				c.operation(other.Name(), path.Name(), item, op, pointer+"/additionalOperations/"+jsonvalue.EscapePointer(other.Name()), other.Value)
+				c.operation(other.Name(), path.Name(), item, op, pointer+"/additionalOperations/"+jsonvalue.EscapePointer(other.Name()), path.Value, other.Value)
 			}
 		}
 	}
 }
 
 // operation compiles the responses, the request checks and the callbacks of one operation.
-func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *openapi3.Operation, pointer string, n *syntax.Node) {
-	base, wrong := basePath(serversOf(c.doc, item, op))
-	if wrong != nil {
-		c.report(*wrong, badServer)
+func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *openapi3.Operation, pointer string, at, n *syntax.Node) {
+	servers := c.root.Get("servers")
+	for _, closer := range []*syntax.Node{at.Get("servers"), n.Get("servers")} {
+		if len(closer.List()) > 0 {
+			servers = closer
+		}
+	}
+	base, wrong := ServerPath(servers)
+	if wrong != "" {
+		c.report(problemAt(servers.List()[0], wrong), badServer)
 	}
 	if shown := cmp.Or(base, "/"); !slices.Contains(c.out.BasePaths, shown) {
 		c.out.BasePaths = append(c.out.BasePaths, shown)

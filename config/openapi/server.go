@@ -8,8 +8,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
@@ -72,36 +70,36 @@ func withoutServers(n *syntax.Node) {
 	}
 }
 
-// basePath returns the path of the first of the servers, without a trailing slash: "" or "/v1".
+// ServerPath returns the path of the first of the servers, without a trailing slash: "" or "/v1".
 // Variables have their defaults, or else the first values of their enums. A relative URL is
-// relative to the root. The problem is nil when there is none.
-func basePath(servers openapi3.Servers) (string, *problem) {
-	if len(servers) == 0 || servers[0] == nil {
-		return "", nil
+// relative to the root. wrong says what is wrong with the URL; "" if nothing is.
+func ServerPath(servers *syntax.Node) (base, wrong string) {
+	if len(servers.List()) == 0 {
+		return "", ""
 	}
-	s := servers[0]
-	text := s.URL
-	for name, v := range s.Variables {
+	server := servers.List()[0]
+	text := server.Get("url").AsText()
+	for name, variable := range server.Get("variables").Members() {
 		value := ""
-		if v != nil {
-			if value = v.Default; value == "" && len(v.Enum) > 0 {
-				value = v.Enum[0]
-			}
+		if given := variable.Get("default"); given != nil {
+			value = given.Scalar()
+		}
+		if enum := variable.Get("enum").List(); value == "" && len(enum) > 0 {
+			value = enum[0].Scalar()
 		}
 		text = strings.ReplaceAll(text, "{"+name+"}", value)
 	}
 	if strings.ContainsAny(text, "{}") {
-		return "", nil // an undeclared variable, which was reported
+		return "", "" // an undeclared variable, which was reported
 	}
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil {
-		p := originProblem(s.Origin, fmt.Sprintf("the server's URL %q is not a URL", wording.Clip(text)))
-		return "", &p
+		return "", fmt.Sprintf("the server's URL %q is not a URL", wording.Clip(text))
 	}
 	if base := path.Join("/", escapedPath(u)); base != "/" {
-		return base, nil
+		return base, ""
 	}
-	return "", nil
+	return "", ""
 }
 
 // escapedPath does the same as url.URL.EscapedPath, except for a path that needs further escapes:
@@ -124,15 +122,3 @@ func escapedPath(u *url.URL) string {
 // pathCharacters are the characters that need no escape in a path (RFC 3986, section 3.3), and
 // brackets, which clients send unescaped.
 const pathCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+,;=:@/[]"
-
-// serversOf returns the servers of an operation: its own, else those of its path, else those of the
-// document.
-func serversOf(doc *openapi3.T, item *openapi3.PathItem, op *openapi3.Operation) openapi3.Servers {
-	switch {
-	case op.Servers != nil && len(*op.Servers) > 0:
-		return *op.Servers
-	case len(item.Servers) > 0:
-		return item.Servers
-	}
-	return doc.Servers
-}

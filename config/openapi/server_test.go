@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"mockserver/config/syntax"
 )
 
 // A valid base path is served as written, except for a trailing slash.
@@ -16,9 +16,9 @@ func FuzzBasePathFault(f *testing.F) {
 		if BasePathFault(text) != "" {
 			return
 		}
-		base, wrong := basePath(openapi3.Servers{{URL: text}})
-		if wrong != nil {
-			t.Fatalf("%q: %s", text, wrong.What)
+		base, wrong := ServerPath(syntax.NewList(syntax.NewMap().SetText("url", text)))
+		if wrong != "" {
+			t.Fatalf("%q: %s", text, wrong)
 		}
 		if base == "" != (text == "/") || strings.HasSuffix(base, "/") || base != "" && base[0] != '/' {
 			t.Errorf("%q is served as %q", text, base)

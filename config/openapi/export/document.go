@@ -4,9 +4,6 @@ package export
 
 import (
 	"cmp"
-	"net/url"
-	"path"
-	"reflect"
 	"regexp"
 	"strings"
 
@@ -25,18 +22,9 @@ type Export struct {
 
 	main  *syntax.Node            // the document that became Root; nil for none
 	base  string                  // the base path of main: "" or "/v1"
-	names map[origin]string       // references to components that were added
-	done  map[*syntax.Node]bool   // objects whose references already point into Root
 	paths map[string]string       // the key of each served path, by its shape
 	keys  map[string]bool         // the shapes of all keys in paths
 	items map[string]*syntax.Node // path items by key, once requested
-	newer bool                    // the walked document is OpenAPI 3.0, and Root is 3.1
-}
-
-// origin is where a component comes from: a document and a reference in it.
-type origin struct {
-	doc *syntax.Node
-	ref string
 }
 
 // New returns an Export with an empty document.
@@ -44,16 +32,15 @@ func New(title string) *Export {
 	info := syntax.NewMap().SetText("title", title).SetText("version", "1.0.0")
 	root := syntax.NewMap().SetText("openapi", "3.0.3").Set("info", info).Set("paths", syntax.NewMap())
 	return &Export{
-		Root: root, names: map[origin]string{}, done: map[*syntax.Node]bool{},
-		paths: map[string]string{}, keys: map[string]bool{}, items: map[string]*syntax.Node{},
+		Root: root, paths: map[string]string{}, keys: map[string]bool{}, items: map[string]*syntax.Node{},
 	}
 }
 
 // itemBase returns the base path of a path item or an operation: the one from its own servers, if
 // it has any, else base.
 func itemBase(item *syntax.Node, base string) string {
-	if own := item.Get("servers"); own.Len() > 0 {
-		return serverPath(own)
+	if own := item.Get("servers"); len(own.List()) > 0 {
+		base, _ = openapi.ServerPath(own)
 	}
 	return base
 }
@@ -81,74 +68,53 @@ func prune(doc *syntax.Node, base string, served func(method, path string) bool)
 // itemMethods are the members of a path item that are operations.
 var itemMethods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 
-// walk changes the references in an object of another document to references into Root. It converts
-// the schemas in the object if Root has a newer version of OpenAPI.
-func (x *Export) walk(t *syntax.Node, of openapi.Kind, doc *syntax.Node) {
-	if !t.IsMap() || x.done[t] {
+// adopt moves the components of another document to Root, under other names where names are taken,
+// and changes the references in the document accordingly.
+func (x *Export) adopt(doc *syntax.Node) {
+	r := renaming{to: map[string]string{}, done: map[*syntax.Node]bool{}}
+	for section, all := range doc.Get("components").Members() {
+		in := "#/components/" + section + "/"
+		for name, value := range all.Members() {
+			to := x.Root.Make("components").Make(section)
+			free := unused(to, name)
+			to.Set(free, value)
+			r.to[in+jsonvalue.EscapePointer(name)] = in + jsonvalue.EscapePointer(free)
+		}
+	}
+	r.object(doc, openapi.KindOf[openapi3.T]())
+}
+
+// renaming gives the references to components other names.
+type renaming struct {
+	to   map[string]string
+	done map[*syntax.Node]bool // an object may be in several places
+}
+
+func (r *renaming) object(t *syntax.Node, of openapi.Kind) {
+	if !t.IsMap() || r.done[t] {
 		return
 	}
-	x.done[t] = true
-	if ref := t.Get("$ref").AsText(); ref != "" {
-		t.Set("$ref", syntax.NewText(x.component(ref, of, doc)))
+	r.done[t] = true
+	if to := r.to[t.Get("$ref").AsText()]; to != "" {
+		t.SetText("$ref", to)
 	}
 	if of.Is(typeOfSchema) {
-		if x.newer {
-			upgrade(t)
-		}
-		x.mapping(t.Get("discriminator", "mapping"), doc)
-	}
-	of.Each(t, func(value *syntax.Node, of openapi.Kind) { x.walk(value, of, doc) })
-	if of.Is(reflect.TypeFor[openapi3.Operation]()) {
-		x.security(t.Get("security"), doc)
-	}
-}
-
-// component returns the reference for a component of another document. It adds the component to
-// Root on first use. A reference that does not point into components is returned unchanged.
-func (x *Export) component(ref string, of openapi.Kind, doc *syntax.Node) string {
-	section := of.Section
-	name, ok := strings.CutPrefix(ref, "#/components/"+section+"/")
-	t := doc.Get("components", section, jsonvalue.UnescapePointer(name))
-	if !ok || t == nil {
-		return ref
-	}
-	from := origin{doc, ref}
-	if x.names[from] == "" {
-		in := x.Root.Make("components").Make(section)
-		name = unused(in, jsonvalue.UnescapePointer(name))
-		x.names[from] = "#/components/" + section + "/" + jsonvalue.EscapePointer(name)
-		in.Set(name, t)
-		x.walk(t, of, doc)
-	}
-	return x.names[from]
-}
-
-// mapping changes the schemas that a discriminator names to those of Root. A name that cannot be
-// found stays unchanged, because it may not refer to anything.
-func (x *Export) mapping(t *syntax.Node, doc *syntax.Node) {
-	for value, name := range t.Members() {
-		ref := name.AsText()
-		if !strings.Contains(ref, "/") {
-			ref = "#/components/schemas/" + ref
-		}
-		if to := x.component(ref, openapi.KindOf[openapi3.SchemaRef](), doc); to != ref {
-			t.Set(value, syntax.NewText(to))
+		mapping := t.Get("discriminator", "mapping")
+		for value, name := range mapping.Members() {
+			ref := name.AsText()
+			if !strings.Contains(ref, "/") {
+				ref = "#/components/schemas/" + ref
+			}
+			mapping.SetText(value, r.to[ref]) // a name that leads nowhere stays as it is
 		}
 	}
-}
-
-// security changes the security schemes that an operation of another document names to those of
-// Root.
-func (x *Export) security(list, doc *syntax.Node) {
-	if x.done[list] {
-		return
-	}
-	x.done[list] = true
-	for _, one := range list.List() {
+	of.Each(t, r.object)
+	for _, one := range t.Get("security").List() {
 		for name, scopes := range one.Members() {
-			ref := x.component("#/components/securitySchemes/"+jsonvalue.EscapePointer(name), openapi.KindOf[openapi3.SecuritySchemeRef](), doc)
-			one.Delete(name)
-			one.Set(jsonvalue.UnescapePointer(ref[strings.LastIndexByte(ref, '/')+1:]), scopes)
+			if to := r.to["#/components/securitySchemes/"+jsonvalue.EscapePointer(name)]; to != "" {
+				one.Delete(name)
+				one.Set(jsonvalue.UnescapePointer(to[strings.LastIndexByte(to, '/')+1:]), scopes)
+			}
 		}
 	}
 }
@@ -185,31 +151,6 @@ func embed(root, t *syntax.Node, of openapi.Kind, read func(name string) ([]byte
 	if t.IsMap() {
 		of.Each(t, func(value *syntax.Node, of openapi.Kind) { embed(root, value, of, read) })
 	}
-}
-
-// serverPath returns the path of the first server in a servers node, without a trailing slash, as
-// basePath in package openapi does.
-func serverPath(servers *syntax.Node) string {
-	if servers.Len() == 0 {
-		return ""
-	}
-	server := servers.List()[0]
-	text := server.Get("url").AsText()
-	for name, variable := range server.Get("variables").Members() {
-		value := variable.Get("default").AsText()
-		if enum := variable.Get("enum").List(); value == "" && len(enum) > 0 {
-			value = enum[0].AsText()
-		}
-		text = strings.ReplaceAll(text, "{"+name+"}", value)
-	}
-	u, err := url.Parse(strings.TrimSpace(text))
-	if err != nil || strings.ContainsAny(text, "{}") {
-		return ""
-	}
-	if base := path.Join("/", u.EscapedPath()); base != "/" {
-		return base
-	}
-	return ""
 }
 
 var pathParameter = regexp.MustCompile(`\{[^}]*\}`)

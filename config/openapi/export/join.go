@@ -18,7 +18,10 @@ func (x *Export) join(doc *syntax.Node, base string) (left []string) {
 		x.Root.Set("openapi", doc.Get("openapi"))
 		upgradeSchemas(x.Root, openapi.KindOf[openapi3.T]())
 	}
-	x.newer = isNewer(x.Root) && !isNewer(doc)
+	if isNewer(x.Root) && !isNewer(doc) {
+		upgradeSchemas(doc, openapi.KindOf[openapi3.T]())
+	}
+	x.adopt(doc)
 	for key, item := range doc.Get("paths").Members() {
 		path := itemBase(item, base) + key
 		if !x.joinItem(doc, item, path) {
@@ -26,14 +29,15 @@ func (x *Export) join(doc *syntax.Node, base string) (left []string) {
 		}
 	}
 	for name, item := range doc.Get("webhooks").Members() {
-		x.walk(item, openapi.KindOf[openapi3.PathItem](), doc)
 		webhooks := x.Root.Make("webhooks")
 		webhooks.Set(unused(webhooks, name), item)
 	}
 	for _, tag := range doc.Get("tags").List() {
-		x.tag(tag)
+		tags := listIn(x.Root, "tags")
+		if !slices.ContainsFunc(tags.List(), func(t *syntax.Node) bool { return t.Get("name").AsText() == tag.Get("name").AsText() }) {
+			tags.Append(tag)
+		}
 	}
-	x.newer = false
 	return left
 }
 
@@ -51,7 +55,6 @@ func (x *Export) joinItem(doc, item *syntax.Node, path string) bool {
 			op.Set("security", syntax.NewList()) // the security of Root does not apply
 		}
 	}
-	x.walk(item, openapi.KindOf[openapi3.PathItem](), doc)
 	key, to := x.Item(path)
 	if to == nil {
 		return false
@@ -109,18 +112,6 @@ func has(list, p *syntax.Node) bool {
 	})
 }
 
-// tag adds a tag unless one with the same name exists.
-func (x *Export) tag(tag *syntax.Node) {
-	tags := x.Root.Get("tags")
-	if tags == nil {
-		tags = syntax.NewList()
-		x.Root.Set("tags", tags)
-	}
-	if !slices.ContainsFunc(tags.List(), func(t *syntax.Node) bool { return t.Get("name").AsText() == tag.Get("name").AsText() }) {
-		tags.Append(tag)
-	}
-}
-
 // isNewer reports whether a document uses OpenAPI 3.1 or later.
 func isNewer(doc *syntax.Node) bool {
 	version := doc.Get("openapi").AsText()
@@ -133,7 +124,7 @@ func isNewer(doc *syntax.Node) bool {
 // an operation is wanted, by its method and its path as requested, "/v1/pets/{id}". Add returns the
 // paths that have no place next to the other documents.
 func (x *Export) Add(doc *syntax.Node, served func(method, path string) bool) (left []string) {
-	base := serverPath(doc.Get("servers"))
+	base, _ := openapi.ServerPath(doc.Get("servers"))
 	prune(doc, base, served)
 	if x.main != nil {
 		return x.join(doc, base)

@@ -7,12 +7,8 @@ import (
 
 // parameters writes the path parameters, named as in the key, and the documented query parameters.
 func (x *exporter) parameters(op, item *syntax.Node, key string, o *exported) {
-	list := op.Get("parameters")
-	if list == nil {
-		list = syntax.NewList()
-	}
 	had := func(in, name string) bool {
-		for _, from := range [][]*syntax.Node{list.List(), item.Get("parameters").List()} {
+		for _, from := range [][]*syntax.Node{op.Get("parameters").List(), item.Get("parameters").List()} {
 			for _, p := range from {
 				if p = x.Resolve(p); p.Get("in").AsText() == in && p.Get("name").AsText() == name {
 					return true
@@ -30,17 +26,14 @@ func (x *exporter) parameters(op, item *syntax.Node, key string, o *exported) {
 		if o.path.rest && i == len(names)-1 {
 			p.SetText("description", "all that is left of the path, or nothing")
 		}
-		list.Append(p.Set("schema", schemaOf(o.paramType(len(names)-1-i))))
+		listIn(op, "parameters").Append(p.Set("schema", schemaOf(o.paramType(len(names)-1-i))))
 	}
 	for _, e := range o.endpoints {
 		for _, q := range e.Doc.Query {
 			if !had("query", q.Name) {
-				list.Append(syntax.NewMap().SetText("name", q.Name).SetText("in", "query").Set("schema", schemaOf(q.Type)))
+				listIn(op, "parameters").Append(syntax.NewMap().SetText("name", q.Name).SetText("in", "query").Set("schema", schemaOf(q.Type)))
 			}
 		}
-	}
-	if list.Len() > 0 {
-		op.Set("parameters", list)
 	}
 }
 

@@ -183,6 +183,14 @@ func (x *exporter) ownResponses(responses *syntax.Node, o *exported) {
 	}
 }
 
+// listIn returns the list under a key, which it adds if there is none.
+func listIn(t *syntax.Node, key string) *syntax.Node {
+	if t.Get(key) == nil {
+		t.Set(key, syntax.NewList())
+	}
+	return t.Get(key)
+}
+
 // usualFirst returns the endpoints in another order: those without a condition first, and among
 // these the successful ones first.
 func usualFirst(endpoints []*item.Endpoint) []*item.Endpoint {
@@ -203,10 +211,6 @@ func usualFirst(endpoints []*item.Endpoint) []*item.Endpoint {
 // document writes the documentation of the endpoints. If several endpoints have a text, it uses the
 // first.
 func (x *exporter) document(op *syntax.Node, o *exported) {
-	tags := op.Get("tags")
-	if tags == nil {
-		tags = syntax.NewList()
-	}
 	set := func(key, text string) {
 		if op.Get(key) == nil {
 			op.SetText(key, text)
@@ -214,7 +218,7 @@ func (x *exporter) document(op *syntax.Node, o *exported) {
 	}
 	for _, e := range usualFirst(o.endpoints) {
 		for _, tag := range e.Doc.Tags {
-			if !slices.ContainsFunc(tags.List(), func(t *syntax.Node) bool { return t.AsText() == tag }) {
+			if tags := listIn(op, "tags"); !slices.ContainsFunc(tags.List(), func(t *syntax.Node) bool { return t.AsText() == tag }) {
 				tags.Append(syntax.NewText(tag))
 			}
 		}
@@ -225,30 +229,20 @@ func (x *exporter) document(op *syntax.Node, o *exported) {
 			op.SetText("operationId", id)
 		}
 	}
-	if tags.Len() > 0 {
-		op.Set("tags", tags)
-	}
 }
 
 // unsaid records declarations in their original form.
 func (x *exporter) unsaid(at *syntax.Node, o *exported) {
 	const key = "x-mockserver-endpoints"
-	list := at.Get(key)
-	if list == nil {
-		list = syntax.NewList()
-	}
 	for _, e := range o.endpoints {
 		if t := x.source(e.Pos, e.Key); t != nil {
-			list.Append(t)
+			listIn(at, key).Append(t)
 		}
 	}
 	for _, e := range x.words.Mocks {
 		if op := o.operation; op != nil && (e.Name() == op.ID && op.ID != "" || e.Name() == op.Method+" "+op.Path) {
-			list.Append(e.Value)
+			listIn(at, key).Append(e.Value)
 		}
-	}
-	if list.Len() > 0 {
-		at.Set(key, list)
 	}
 }
 
@@ -278,52 +272,37 @@ func fixed(r *item.Response) bool {
 // items writes the items that OpenAPI cannot express at all: the paths of WebSocket connections,
 // sets of rows, resources, scenarios, upstreams, and endpoints for any method.
 func (x *exporter) items() {
-	sockets, data, resources, scenarios := syntax.NewList(), syntax.NewList(), syntax.NewList(), syntax.NewList()
-	upstreams, proxies := syntax.NewList(), syntax.NewList()
-	for i := range x.spec.Upstreams {
-		x.item(upstreams, x.spec.Upstreams[i].Pos, x.spec.Upstreams[i].Key)
+	for i := range x.spec.WebSockets {
+		x.item("x-mockserver-websockets", x.spec.WebSockets[i].Pos, x.spec.WebSockets[i].Key)
 	}
-	for i := range x.spec.Endpoints {
-		if e := &x.spec.Endpoints[i]; e.Method == item.MethodAny {
-			x.item(proxies, e.Pos, e.Key)
+	for i := range x.spec.Data {
+		if d := &x.spec.Data[i]; strings.HasSuffix(d.Key, ".data") && !strings.HasSuffix(d.Key, ".resource.data") {
+			x.item("x-mockserver-data", d.Pos, d.Key)
 		}
-	}
-	for i := range x.spec.Scenarios {
-		x.item(scenarios, x.spec.Scenarios[i].Pos, x.spec.Scenarios[i].Key)
 	}
 	written := map[string]bool{} // a resource has several endpoints
 	for i := range x.spec.Endpoints {
 		if e := &x.spec.Endpoints[i]; e.Resource != nil && !written[e.Pos.File+e.Key] {
 			written[e.Pos.File+e.Key] = true
-			x.item(resources, e.Pos, e.Key)
+			x.item("x-mockserver-resources", e.Pos, e.Key)
 		}
 	}
-	for i := range x.spec.WebSockets {
-		x.item(sockets, x.spec.WebSockets[i].Pos, x.spec.WebSockets[i].Key)
+	for i := range x.spec.Scenarios {
+		x.item("x-mockserver-scenarios", x.spec.Scenarios[i].Pos, x.spec.Scenarios[i].Key)
 	}
-	for i := range x.spec.Data {
-		if d := &x.spec.Data[i]; strings.HasSuffix(d.Key, ".data") && !strings.HasSuffix(d.Key, ".resource.data") {
-			x.item(data, d.Pos, d.Key)
+	for i := range x.spec.Upstreams {
+		x.item("x-mockserver-upstreams", x.spec.Upstreams[i].Pos, x.spec.Upstreams[i].Key)
+	}
+	for i := range x.spec.Endpoints {
+		if e := &x.spec.Endpoints[i]; e.Method == item.MethodAny {
+			x.item("x-mockserver-proxies", e.Pos, e.Key)
 		}
-	}
-	x.list("x-mockserver-websockets", sockets)
-	x.list("x-mockserver-data", data)
-	x.list("x-mockserver-resources", resources)
-	x.list("x-mockserver-scenarios", scenarios)
-	x.list("x-mockserver-upstreams", upstreams)
-	x.list("x-mockserver-proxies", proxies)
-}
-
-// list sets a key of the document to a list, unless the list is empty.
-func (x *exporter) list(key string, list *syntax.Node) {
-	if list.Len() > 0 {
-		x.Root.Set(key, list)
 	}
 }
 
-// item adds an item as it was declared.
-func (x *exporter) item(to *syntax.Node, pos config.Pos, key string) {
+// item adds an item as it was declared to a list of the document.
+func (x *exporter) item(list string, pos config.Pos, key string) {
 	if t := x.source(pos, key); t != nil {
-		to.Append(t)
+		listIn(x.Root, list).Append(t)
 	}
 }
