@@ -58,7 +58,7 @@ func (f *pathForm) parameters(declared []*openapi3.Parameter) []generate.PathPar
 		}
 	}
 	before, last, _ := cutLast(f.plain)
-	if i := len(all) - 1; strings.HasPrefix(last, "{"+all[i].Name+"}") {
+	if i := len(all) - 1; i >= 0 && strings.HasPrefix(last, "{"+all[i].Name+"}") {
 		_, all[i].Object, _ = cutLast(before)
 	}
 	return all

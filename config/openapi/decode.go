@@ -26,7 +26,7 @@ type decoding struct {
 
 	broken  map[*syntax.Node]bool // the $ref values of dangling references
 	emptied map[syntax.Pos]bool   // the positions of objects whose dangling references were removed
-	twins   map[*openapi3.Operation]twin
+	twins   map[*openapi3.Operation]*twin
 	refs    []referable // the values that refer to a component
 	schemas []*openapi3.Schema
 	orders  map[*openapi3.Schema][]string

@@ -73,7 +73,7 @@ type documentReader struct {
 
 func newDocumentReader(opts Options) *documentReader {
 	return &documentReader{opts: opts, doc: &Document{}, decoding: decoding{
-		strict: opts.Strict, layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}, numbers: jsonvalue.Numbers{},
+		strict: opts.Strict, layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}, numbers: jsonvalue.Numbers{}, twins: map[*openapi3.Operation]*twin{},
 	}}
 }
 
@@ -167,7 +167,7 @@ type compiler struct {
 	checker *validate.Compiler
 	root    *syntax.Node
 	samples bool // see Options
-	twins   map[*openapi3.Operation]twin
+	twins   map[*openapi3.Operation]*twin
 	made    map[*openapi3.Operation]*Operation
 	report  func(problem, fault)
 	wrong   func(problem)
@@ -185,7 +185,7 @@ func (r *documentReader) compile(kin *openapi3.T, root *syntax.Node) {
 	}
 	c := &compiler{
 		doc: kin, make: generate.New(kin, r.opts.Seed, warn), root: root, out: r.doc, samples: r.opts.Samples,
-		report: r.report, wrong: func(p problem) { r.problems = append(r.problems, p) }, twins: r.twins,
+		report: r.report, wrong: func(p problem) { r.problems = append(r.problems, p) }, twins: r.twins, made: map[*openapi3.Operation]*Operation{},
 	}
 	c.make.Order = func(s *openapi3.Schema) []string { return r.orders[s] }
 	c.make.Names = func(pointer string) []string {

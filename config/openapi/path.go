@@ -123,9 +123,9 @@ var methodsOf = map[string]bool{
 
 // rules reports problems that the library reports for one place only, or without a position: faults
 // in paths and their parameters, and duplicate operation IDs. It also adapts the declared
-// parameters to the paths, and sets d.twins.
+// parameters to the paths, and fills d.twins.
 func (d *decoding) rules(doc *openapi3.T, root *syntax.Node) {
-	shapes := shapes{d: d, first: map[string]*syntax.Entry{}, open: map[string]*alike{}}
+	shapes := shapes{d: d, first: map[string]*syntax.Entry{}, open: map[string]*twin{}}
 	ids := map[string]*syntax.Node{}
 	paths := root.Get("paths")
 	if paths == nil {
@@ -156,7 +156,6 @@ func (d *decoding) rules(doc *openapi3.T, root *syntax.Node) {
 		d.pathParameters(item, e.Value, &form)
 		shapes.add(e, item, &form)
 	}
-	d.twins = shapes.twins
 }
 
 // atKey reports a fault at the key of an entry.

@@ -105,7 +105,9 @@ func (r *renaming) object(t *syntax.Node, of openapi.Kind) {
 			if !strings.Contains(ref, "/") {
 				ref = "#/components/schemas/" + ref
 			}
-			mapping.SetText(value, r.to[ref]) // a name that leads nowhere stays as it is
+			if to := r.to[ref]; to != ref {
+				mapping.SetText(value, to) // not for a name that leads nowhere
+			}
 		}
 	}
 	of.Each(t, r.object)

@@ -146,7 +146,8 @@ func (r *reading) formValue(known map[string]bool) (v any, given bool) {
 		}
 	}
 	if r.form.has(objectType) && !r.form.has(primitiveType|arrayType) {
-		return r.delimited(r.from.query[i].raw, r.separator()), true
+		_, separator := r.delimiters()
+		return r.delimited(r.from.query[i].raw, separator), true
 	}
 	return r.queryValue()
 }

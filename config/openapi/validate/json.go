@@ -117,12 +117,3 @@ func plain(v any) any {
 	}
 	return v
 }
-
-// encodeJSON returns the JSON text of a value that was decoded from JSON.
-func encodeJSON(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // cannot fail, because v was decoded from JSON
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}

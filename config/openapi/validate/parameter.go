@@ -134,27 +134,49 @@ type reading struct {
 
 // value returns the value of the parameter, and whether it is present.
 func (r *reading) value() (v any, given bool) {
+	raw := ""
 	switch r.in {
 	case inPath:
-		raw, ok := r.from.path[r.name]
-		if !ok {
-			return nil, false
-		}
-		return r.pathValue(raw), true
+		raw, given = r.from.path[r.name]
 	case inHeader:
 		lines := r.from.Header(r.name)
-		if len(lines) == 0 {
-			return nil, false
-		}
-		return r.delimited(strings.Join(lines, ","), ","), true
+		raw, given = strings.Join(lines, ","), len(lines) > 0
 	case inCookie:
-		raw, ok := r.from.Cookie(r.name)
-		if !ok {
-			return nil, false
-		}
-		return r.delimited(raw, ","), true
+		raw, given = r.from.Cookie(r.name)
+	default:
+		return r.queryValue()
 	}
-	return r.queryValue()
+	if !given {
+		return nil, false
+	}
+	prefix, separator := r.delimiters()
+	rest, ok := strings.CutPrefix(raw, prefix)
+	if !ok {
+		r.fault = "does not begin with " + strconv.Quote(prefix) + ", as style " + r.style + " demands"
+		return nil, true
+	}
+	return r.delimited(rest, separator), true
+}
+
+// delimiters returns what the style puts before the value, and between its items or properties.
+func (p *parameter) delimiters() (prefix, separator string) {
+	switch {
+	case p.style == "label" && p.explode:
+		return ".", "."
+	case p.style == "label":
+		return ".", ","
+	case p.style == "matrix" && p.explode && p.form.has(objectType) && !p.form.has(primitiveType):
+		return ";", ";"
+	case p.style == "matrix" && p.explode:
+		return ";" + p.name + "=", ";" + p.name + "="
+	case p.style == "matrix":
+		return ";" + p.name + "=", ","
+	case p.style == "spaceDelimited":
+		return "", " "
+	case p.style == "pipeDelimited":
+		return "", "|"
+	}
+	return "", ","
 }
 
 // text decodes a string, and records an error if its escapes are not valid.
@@ -173,32 +195,6 @@ func (r *reading) content(raw string) any {
 		r.fault = err.Error()
 	}
 	return v
-}
-
-// pathValue parses a path segment in the style of the parameter.
-func (r *reading) pathValue(raw string) any {
-	prefix, separator := "", ","
-	object := r.form.has(objectType) && !r.form.has(primitiveType)
-	switch {
-	case r.style == "label":
-		prefix = "."
-		if r.explode {
-			separator = "."
-		}
-	case r.style == "matrix" && r.explode && object:
-		prefix, separator = ";", ";"
-	case r.style == "matrix":
-		prefix = ";" + r.name + "="
-		if r.explode {
-			separator = prefix
-		}
-	}
-	rest, ok := strings.CutPrefix(raw, prefix)
-	if !ok {
-		r.fault = "does not begin with " + strconv.Quote(prefix) + ", as style " + r.style + " demands"
-		return nil
-	}
-	return r.delimited(rest, separator)
 }
 
 // delimited parses a string. If the schema accepts arrays or objects, the separator splits the

@@ -14,45 +14,26 @@ func (r *reading) queryValue() (v any, given bool) {
 	if !r.json && r.style == "form" && r.explode && f.has(objectType) && !f.has(primitiveType|arrayType) {
 		return r.spread()
 	}
-	var pairs []pair
+	var raws []string
 	for _, p := range r.from.query {
 		if p.name == r.name {
-			pairs = append(pairs, p)
+			raws = append(raws, p.raw)
 		}
 	}
 	switch {
-	case len(pairs) == 0:
+	case len(raws) == 0:
 		return nil, false
-	case !r.json && r.explode && f.has(arrayType) && (len(pairs) > 1 || !f.has(primitiveType)):
-		r.empty = len(pairs) == 1 && pairs[0].raw == ""
-		return r.repeated(pairs), true
-	case len(pairs) > 1:
-		r.fault = "is given " + strconv.Itoa(len(pairs)) + " times; expected once"
+	case !r.json && r.explode && f.has(arrayType) && (len(raws) > 1 || !f.has(primitiveType)):
+		if r.empty = len(raws) == 1 && raws[0] == ""; r.empty {
+			raws = nil
+		}
+		return r.list(raws), true
+	case len(raws) > 1:
+		r.fault = "is given " + strconv.Itoa(len(raws)) + " times; expected once"
 		return nil, true
 	}
-	return r.delimited(pairs[0].raw, r.separator()), true
-}
-
-func (r *reading) separator() string {
-	switch r.style {
-	case "spaceDelimited":
-		return " "
-	case "pipeDelimited":
-		return "|"
-	}
-	return ","
-}
-
-// repeated returns a list whose items are separate pairs.
-func (r *reading) repeated(pairs []pair) any {
-	if r.empty {
-		return []any{}
-	}
-	items := make([]string, len(pairs))
-	for i, p := range pairs {
-		items[i] = p.raw
-	}
-	return r.list(items)
+	_, separator := r.delimiters()
+	return r.delimited(raws[0], separator), true
 }
 
 // spread returns an object whose properties are separate pairs of the query. If the object is open,

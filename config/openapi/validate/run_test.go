@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"mockserver/config/openapi/jsonvalue"
 	"mockserver/internal/harness/volume"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -203,7 +204,7 @@ func TestCheck_LikeThePlainValidator(t *testing.T) {
 			if i >= tries {
 				v = fixed[i-tries]
 			}
-			text := fmt.Sprintf("%s %s", name, encodeJSON(v))
+			text := fmt.Sprintf("%s %s", name, jsonvalue.Append(nil, v))
 			r := f.from.begin(v)
 			r.patient = 0
 			r.validate(f.schema, v)

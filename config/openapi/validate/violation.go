@@ -3,6 +3,8 @@ package validate
 import (
 	"slices"
 	"strings"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // schema checks a value against a schema. It adds a violation for each place in the value that does
@@ -185,7 +187,7 @@ func shown(values []any) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.Write(encodeJSON(v))
+		b.Write(jsonvalue.Append(nil, v))
 	}
 	return b.String()
 }
