@@ -393,46 +393,34 @@ func (b *bundle) local(src *source, ref *syntax.Node, path string) *source {
 		name = filepath.Join(filepath.Dir(src.name), path)
 		location = filepath.Join(filepath.Dir(src.location), path)
 	}
-	location = filepath.Clean(location)
-	if s := b.sources[location]; s != nil {
-		return b.opened(s, ref)
-	}
-	if !b.mayOpen(ref) {
-		return nil
-	}
-	s := &source{name: name, location: location}
-	b.add(s)
-	b.files = append(b.files, name)
-	var problems syntax.Problems
-	s.root, problems = b.opts.Open(name)
-	b.take(s, ref, problems)
-	return s
+	s := &source{name: name, location: filepath.Clean(location)}
+	return b.open(s, ref, func() (*syntax.Node, syntax.Problems) {
+		b.files = append(b.files, name)
+		return b.opts.Open(name)
+	})
 }
 
-// opened returns a source that was opened before. A source that could not be read is reported again
-// for each reference to it.
-func (b *bundle) opened(s *source, ref *syntax.Node) *source {
-	if s.root == nil {
+// open returns a source, which read reads unless it was opened before. A source that could not be
+// read is reported again for each reference to it, and a problem with a file as a whole is reported
+// at the reference. The result is nil if the document has too many files.
+func (b *bundle) open(s *source, ref *syntax.Node, read func() (*syntax.Node, syntax.Problems)) *source {
+	known := b.sources[s.location]
+	switch {
+	case known != nil && known.root == nil:
 		b.wrong(ref, s.label()+" cannot be read, as reported above")
-	}
-	return s
-}
-
-// mayOpen reports whether another file may be read.
-func (b *bundle) mayOpen(ref *syntax.Node) bool {
-	if len(b.sources) < maxSources {
-		return true
-	}
-	if len(b.sources) == maxSources {
+		return known
+	case known != nil:
+		return known
+	case len(b.sources) == maxSources:
 		b.sources[""] = &source{}
 		b.wrong(ref, "the document refers to more than "+strconv.Itoa(maxSources)+" files; the rest are not read")
 	}
-	return false
-}
-
-// take records the problems of a source. A problem with the file as a whole is reported at the
-// reference to it.
-func (b *bundle) take(s *source, ref *syntax.Node, problems syntax.Problems) {
+	if len(b.sources) > maxSources {
+		return nil
+	}
+	b.add(s)
+	var problems syntax.Problems
+	s.root, problems = read()
 	for _, p := range problems {
 		at := problem{Problem: p}
 		if at.Key = ""; p.Pos.Line == 0 {
@@ -441,4 +429,5 @@ func (b *bundle) take(s *source, ref *syntax.Node, problems syntax.Problems) {
 		}
 		b.problems = append(b.problems, at)
 	}
+	return s
 }

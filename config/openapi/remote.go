@@ -32,25 +32,16 @@ func (b *bundle) remote(ref *syntax.Node, u *url.URL) *source {
 		b.wrong(ref, fmt.Sprintf("the reference leads to another host, %s; %s", wording.Clip(u.Host), expected))
 		return nil
 	}
-	if s := b.sources[location]; s != nil {
-		return b.opened(s, ref)
-	}
-	if !b.mayOpen(ref) {
-		return nil
-	}
-	s := &source{name: location, location: location, remote: true}
-	b.add(s)
-	data, err := fetch(location)
-	if err != nil {
-		// This is an error, so that a reload keeps the previous configuration, which is better than
-		// one with missing parts.
-		b.problems = append(b.problems, problemAt(ref, fmt.Sprintf("%s cannot be fetched: %v", wording.Clip(location), err)))
-		return s
-	}
-	var problems syntax.Problems
-	s.root, problems = b.opts.Parse(location, data)
-	b.take(s, ref, problems)
-	return s
+	return b.open(&source{name: location, location: location, remote: true}, ref, func() (*syntax.Node, syntax.Problems) {
+		data, err := fetch(location)
+		if err != nil {
+			// This is an error, so that a reload keeps the previous configuration, which is better than
+			// one with missing parts.
+			b.problems = append(b.problems, problemAt(ref, fmt.Sprintf("%s cannot be fetched: %v", wording.Clip(location), err)))
+			return nil, nil
+		}
+		return b.opts.Parse(location, data)
+	})
 }
 
 // fetch downloads the document at a URL.

@@ -25,12 +25,25 @@ func (d *Document) Summary() []slog.Attr {
 	if len(warnings) > ListedWarnings {
 		counted += `; "mockserver validate" lists them`
 	}
-	routes, more := d.firstRoutes()
+	routes, more := first(shownRoutes, d.Operations, func(o *Operation) string { return wording.Label(o.Method) + " " + wording.Label(o.Path) })
+	bases, others := first(shownBasePaths, d.BasePaths, wording.Label)
+	if others > 0 {
+		bases += fmt.Sprintf(" and %d more", others)
+	}
 	return []slog.Attr{
 		slog.String("file", d.File), slog.String("title", wording.Bounded(d.Title)), slog.String("version", wording.Bounded(d.Version)),
-		slog.Int("operations", len(d.Operations)), slog.String("base_paths", d.firstBasePaths()), slog.String("routes", routes),
+		slog.Int("operations", len(d.Operations)), slog.String("base_paths", bases), slog.String("routes", routes),
 		slog.Int("more", more), slog.String("warnings", counted),
 	}
+}
+
+// first returns the first of some things, and how many more there are.
+func first[T any](most int, all []T, name func(T) string) (text string, more int) {
+	var names []string
+	for _, one := range all[:min(most, len(all))] {
+		names = append(names, name(one))
+	}
+	return strings.Join(names, ", "), len(all) - len(names)
 }
 
 // countWarnings returns "none", or a text such as "147 warnings of 6 kinds". Each warning without a
@@ -48,26 +61,4 @@ func countWarnings(warnings syntax.Problems) string {
 		}
 	}
 	return wording.Count(len(warnings), "warning") + " of " + wording.Count(len(kinds)+single, "kind")
-}
-
-// firstRoutes returns the first routes of a document, and how many more there are.
-func (d *Document) firstRoutes() (routes string, more int) {
-	var first []string
-	for _, o := range d.Operations[:min(shownRoutes, len(d.Operations))] {
-		first = append(first, wording.Label(o.Method)+" "+wording.Label(o.Path))
-	}
-	return strings.Join(first, ", "), len(d.Operations) - len(first)
-}
-
-// firstBasePaths returns a text with the first base paths of a document and the number of others.
-func (d *Document) firstBasePaths() string {
-	var first []string
-	for _, base := range d.BasePaths[:min(shownBasePaths, len(d.BasePaths))] {
-		first = append(first, wording.Label(base))
-	}
-	text := strings.Join(first, ", ")
-	if more := len(d.BasePaths) - len(first); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
 }

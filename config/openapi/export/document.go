@@ -14,28 +14,6 @@ import (
 	"mockserver/config/syntax"
 )
 
-// Export is a document being written: it joins the documents that were read and adds the
-// declarations that they do not contain. It is not safe for concurrent use.
-type Export struct {
-	// Root is the document. It may be changed.
-	Root *syntax.Node
-
-	main  *syntax.Node            // the document that became Root; nil for none
-	base  string                  // the base path of main: "" or "/v1"
-	paths map[string]string       // the key of each served path, by its shape
-	keys  map[string]bool         // the shapes of all keys in paths
-	items map[string]*syntax.Node // path items by key, once requested
-}
-
-// New returns an Export with an empty document.
-func New(title string) *Export {
-	info := syntax.NewMap().SetText("title", title).SetText("version", "1.0.0")
-	root := syntax.NewMap().SetText("openapi", "3.0.3").Set("info", info).Set("paths", syntax.NewMap())
-	return &Export{
-		Root: root, paths: map[string]string{}, keys: map[string]bool{}, items: map[string]*syntax.Node{},
-	}
-}
-
 // itemBase returns the base path of a path item or an operation: the one from its own servers, if
 // it has any, else base.
 func itemBase(item *syntax.Node, base string) string {
@@ -68,14 +46,14 @@ func prune(doc *syntax.Node, base string, served func(method, path string) bool)
 // itemMethods are the members of a path item that are operations.
 var itemMethods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 
-// adopt moves the components of another document to Root, under other names where names are taken,
+// adopt moves the components of another document to the root, under other names where names are taken,
 // and changes the references in the document accordingly.
-func (x *Export) adopt(doc *syntax.Node) {
+func (x *exporter) adopt(doc *syntax.Node) {
 	r := renaming{to: map[string]string{}, done: map[*syntax.Node]bool{}}
 	for section, all := range doc.Get("components").Members() {
 		in := "#/components/" + section + "/"
 		for name, value := range all.Members() {
-			to := x.Root.Make("components").Make(section)
+			to := x.root.Make("components").Make(section)
 			free := unused(to, name)
 			to.Set(free, value)
 			r.to[in+jsonvalue.EscapePointer(name)] = in + jsonvalue.EscapePointer(free)
@@ -121,11 +99,6 @@ func (r *renaming) object(t *syntax.Node, of openapi.Kind) {
 	}
 }
 
-// Embed replaces references to example files (externalValue) in a document with the examples.
-func Embed(root *syntax.Node, read func(name string) ([]byte, error)) {
-	embed(root, root, openapi.KindOf[openapi3.T](), read)
-}
-
 // embed replaces references to example files (externalValue) with the examples.
 func embed(root, t *syntax.Node, of openapi.Kind, read func(name string) ([]byte, error)) {
 	for media, m := range t.Get("content").Members() {
@@ -157,8 +130,8 @@ func embed(root, t *syntax.Node, of openapi.Kind, read func(name string) ([]byte
 
 var pathParameter = regexp.MustCompile(`\{[^}]*\}`)
 
-// Shape reduces a path to the parts that distinguish it from other paths.
-func Shape(path string) string {
+// shapeOf reduces a path to the parts that distinguish it from other paths.
+func shapeOf(path string) string {
 	if strings.Contains(path, "{") {
 		path = pathParameter.ReplaceAllString(path, "{}")
 	}
@@ -168,31 +141,31 @@ func Shape(path string) string {
 	return path
 }
 
-// Item returns the path item for a served path, "/v1/pets/{id}": the item of a document, or a new
+// pathItem returns the path item for a served path, "/v1/pets/{id}": the item of a document, or a new
 // one at the end. A new item has its own server unless its key can be the path without the base
 // path of the document. key is the item's key in paths. item is nil when the path conflicts with a
 // path that the document already has.
-func (x *Export) Item(path string) (key string, item *syntax.Node) {
-	if key, ok := x.paths[Shape(path)]; ok {
-		if x.items[key] == nil {
-			x.items[key] = x.Root.Make("paths").Make(key)
+func (x *exporter) pathItem(path string) (key string, item *syntax.Node) {
+	if key, ok := x.paths[shapeOf(path)]; ok {
+		if x.made[key] == nil {
+			x.made[key] = x.root.Make("paths").Make(key)
 		}
-		return key, x.items[key]
+		return key, x.made[key]
 	}
 	put := func(key string) (string, *syntax.Node) {
 		item := syntax.NewMap()
-		x.paths[Shape(path)], x.keys[Shape(key)], x.items[key] = key, true, item
-		paths := x.Root.Make("paths")
+		x.paths[shapeOf(path)], x.keys[shapeOf(key)], x.made[key] = key, true, item
+		paths := x.root.Make("paths")
 		paths.Entries = append(paths.Entries, syntax.NewEntry(key, item)) // no other key has the same shape
 		return key, item
 	}
 	if rest, ok := strings.CutPrefix(path, x.base); ok && (rest == "" || rest[0] == '/') {
-		if key := cmp.Or(rest, "/"); !x.keys[Shape(key)] {
+		if key := cmp.Or(rest, "/"); !x.keys[shapeOf(key)] {
 			return put(key)
 		}
 	}
 	for at := 0; at >= 0 && !strings.Contains(path[:at], "{"); at = nextSlash(path, at) {
-		if key := cmp.Or(path[at:], "/"); !x.keys[Shape(key)] {
+		if key := cmp.Or(path[at:], "/"); !x.keys[shapeOf(key)] {
 			key, item := put(key)
 			server := syntax.NewMap().SetText("url", cmp.Or(path[:at], "/"))
 			return key, item.Set("servers", syntax.NewList(server))
@@ -213,8 +186,8 @@ func nextSlash(path string, at int) int {
 	return len(path)
 }
 
-// PathNames returns the parameter names in a path such as "/pets/{id}", in order.
-func PathNames(path string) []string {
+// pathNames returns the parameter names in a path such as "/pets/{id}", in order.
+func pathNames(path string) []string {
 	names := pathParameter.FindAllString(path, -1)
 	for i, name := range names {
 		names[i] = strings.Trim(name, "{}")
@@ -222,11 +195,11 @@ func PathNames(path string) []string {
 	return names
 }
 
-// Resolve returns the target of a reference into Root, or the object itself.
-func (x *Export) Resolve(t *syntax.Node) *syntax.Node {
+// resolve returns the target of a reference into the root, or the object itself.
+func (x *exporter) resolve(t *syntax.Node) *syntax.Node {
 	for range 10 { // deeper than any real document, but finite
 		pointer, ok := strings.CutPrefix(t.Get("$ref").AsText(), "#")
-		to := jsonvalue.At(x.Root, pointer)
+		to := jsonvalue.At(x.root, pointer)
 		if !ok || to == nil {
 			break
 		}

@@ -7,14 +7,30 @@ import (
 	"mockserver/config/syntax"
 )
 
-// exporter writes the endpoints of a specification into a document.
+// exporter is a document being written: it joins the documents that were read and adds the
+// endpoints of a specification that they do not contain. It is not safe for concurrent use.
 type exporter struct {
-	*Export
 	spec       *config.Spec
+	words      *config.Words
 	operations []*exported
 	declared   map[string]bool // methods and path shapes of the operations that are written
 	ids        map[string]bool // operationIds in use
-	words      *config.Words
+
+	root  *syntax.Node
+	base  string                  // the base path of the document that became root: "" or "/v1"
+	paths map[string]string       // the key of each served path, by its shape
+	keys  map[string]bool         // the shapes of all keys in paths
+	made  map[string]*syntax.Node // path items by key, once requested
+}
+
+// newExporter returns an exporter with an empty document.
+func newExporter(s *config.Spec, words *config.Words) *exporter {
+	info := syntax.NewMap().SetText("title", words.Title).SetText("version", "1.0.0")
+	return &exporter{
+		spec: s, words: words, declared: map[string]bool{}, ids: map[string]bool{},
+		root:  syntax.NewMap().SetText("openapi", "3.0.3").Set("info", info).Set("paths", syntax.NewMap()),
+		paths: map[string]string{}, keys: map[string]bool{}, made: map[string]*syntax.Node{},
+	}
 }
 
 // exported contains the endpoints with the same method and path, in the order of declaration.

@@ -10,15 +10,15 @@ import (
 	"mockserver/config/syntax"
 )
 
-// join adds another document to Root: its operations with everything they refer to, its webhooks
+// join adds another document to the root: its operations with everything they refer to, its webhooks
 // and its tags. The security requirements of the document are copied into each operation that has
-// none. join returns the paths that have no place in Root.
-func (x *Export) join(doc *syntax.Node, base string) (left []string) {
-	if isNewer(doc) && !isNewer(x.Root) {
-		x.Root.Set("openapi", doc.Get("openapi"))
-		upgradeSchemas(x.Root, openapi.KindOf[openapi3.T]())
+// none. join returns the paths that have no place in the root.
+func (x *exporter) join(doc *syntax.Node, base string) (left []string) {
+	if isNewer(doc) && !isNewer(x.root) {
+		x.root.Set("openapi", doc.Get("openapi"))
+		upgradeSchemas(x.root, openapi.KindOf[openapi3.T]())
 	}
-	if isNewer(x.Root) && !isNewer(doc) {
+	if isNewer(x.root) && !isNewer(doc) {
 		upgradeSchemas(doc, openapi.KindOf[openapi3.T]())
 	}
 	x.adopt(doc)
@@ -29,11 +29,11 @@ func (x *Export) join(doc *syntax.Node, base string) (left []string) {
 		}
 	}
 	for name, item := range doc.Get("webhooks").Members() {
-		webhooks := x.Root.Make("webhooks")
+		webhooks := x.root.Make("webhooks")
 		webhooks.Set(unused(webhooks, name), item)
 	}
 	for _, tag := range doc.Get("tags").List() {
-		tags := listIn(x.Root, "tags")
+		tags := listIn(x.root, "tags")
 		if !slices.ContainsFunc(tags.List(), func(t *syntax.Node) bool { return t.Get("name").AsText() == tag.Get("name").AsText() }) {
 			tags.Append(tag)
 		}
@@ -41,9 +41,9 @@ func (x *Export) join(doc *syntax.Node, base string) (left []string) {
 	return left
 }
 
-// joinItem adds the operations of a path item that Root does not have. It returns false when there
+// joinItem adds the operations of a path item that the root does not have. It returns false when there
 // is no place for them.
-func (x *Export) joinItem(doc, item *syntax.Node, path string) bool {
+func (x *exporter) joinItem(doc, item *syntax.Node, path string) bool {
 	for _, method := range itemMethods {
 		op := item.Get(method)
 		if !op.IsMap() || op.Get("security") != nil {
@@ -51,11 +51,11 @@ func (x *Export) joinItem(doc, item *syntax.Node, path string) bool {
 		}
 		if security := doc.Get("security"); security != nil {
 			op.Set("security", security.Clone())
-		} else if x.Root.Get("security") != nil {
-			op.Set("security", syntax.NewList()) // the security of Root does not apply
+		} else if x.root.Get("security") != nil {
+			op.Set("security", syntax.NewList()) // the security of the root does not apply
 		}
 	}
-	key, to := x.Item(path)
+	key, to := x.pathItem(path)
 	if to == nil {
 		return false
 	}
@@ -74,7 +74,7 @@ func (x *Export) joinItem(doc, item *syntax.Node, path string) bool {
 // mergeItem adds the operations of a path item to another item for the same path. The path
 // parameters are renamed to match the key, and the parameters of the item are copied to each
 // operation.
-func (x *Export) mergeItem(to, item *syntax.Node, key, path string) {
+func (x *exporter) mergeItem(to, item *syntax.Node, key, path string) {
 	names := map[string]string{}
 	old, now := pathParameter.FindAllString(path, -1), pathParameter.FindAllString(key, -1)
 	for i := range min(len(old), len(now)) { // the parameters of a key are the last ones of its path
@@ -88,7 +88,7 @@ func (x *Export) mergeItem(to, item *syntax.Node, key, path string) {
 		list := syntax.NewList()
 		for _, from := range []*syntax.Node{op.Get("parameters"), item.Get("parameters")} {
 			for _, p := range from.List() {
-				p = x.Resolve(p).Clone()
+				p = x.resolve(p).Clone()
 				if has(list, p) {
 					continue
 				}
@@ -118,21 +118,20 @@ func isNewer(doc *syntax.Node) bool {
 	return version != "" && !strings.HasPrefix(version, "3.0")
 }
 
-// Add adds a document, except for operations that Root already has. All references in the document
-// must point into its own components. The Export takes ownership of the document and changes it.
-// The first document becomes Root; nothing may be declared in Root before. served reports whether
-// an operation is wanted, by its method and its path as requested, "/v1/pets/{id}". Add returns the
-// paths that have no place next to the other documents.
-func (x *Export) Add(doc *syntax.Node, served func(method, path string) bool) (left []string) {
+// add adds a document, except for operations that the root already has. All references in the document
+// must point into its own components; add changes it. The first document becomes the root; nothing
+// may be declared before. Operations that are not served are left out. add returns the paths that
+// have no place next to the other documents.
+func (x *exporter) add(doc *syntax.Node, isFirst bool) (left []string) {
 	base, _ := openapi.ServerPath(doc.Get("servers"))
-	prune(doc, base, served)
-	if x.main != nil {
+	prune(doc, base, x.served)
+	if !isFirst {
 		return x.join(doc, base)
 	}
-	x.Root, x.main, x.base = doc, doc, base
+	x.root, x.base = doc, base
 	for key, item := range doc.Make("paths").Members() { // optional in 3.1
-		x.keys[Shape(key)] = true
-		x.paths[Shape(itemBase(item, base)+key)] = key
+		x.keys[shapeOf(key)] = true
+		x.paths[shapeOf(itemBase(item, base)+key)] = key
 	}
 	return nil
 }

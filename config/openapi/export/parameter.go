@@ -10,14 +10,14 @@ func (x *exporter) parameters(op, item *syntax.Node, key string, o *exported) {
 	had := func(in, name string) bool {
 		for _, from := range [][]*syntax.Node{op.Get("parameters").List(), item.Get("parameters").List()} {
 			for _, p := range from {
-				if p = x.Resolve(p); p.Get("in").AsText() == in && p.Get("name").AsText() == name {
+				if p = x.resolve(p); p.Get("in").AsText() == in && p.Get("name").AsText() == name {
 					return true
 				}
 			}
 		}
 		return false
 	}
-	names := PathNames(key)
+	names := pathNames(key)
 	for i, name := range names {
 		if had("path", name) {
 			continue

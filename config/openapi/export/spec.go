@@ -8,8 +8,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
 	"mockserver/config"
 	"mockserver/config/item"
+	"mockserver/config/openapi"
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/semantics"
@@ -30,11 +33,11 @@ func Spec(loader config.Loader, s *config.Spec) (document *syntax.Node, hidden c
 	if err != nil {
 		return nil, nil, err
 	}
-	x := exporter{Export: New(words.Title), spec: s, words: words, declared: map[string]bool{}, ids: map[string]bool{}}
+	x := newExporter(s, words)
 	x.group()
-	for _, doc := range words.Documents {
-		Embed(doc.Root, doc.Content)
-		if left := x.Add(doc.Root, x.served); len(left) > 0 {
+	for i, doc := range words.Documents {
+		embed(doc.Root, doc.Root, openapi.KindOf[openapi3.T](), doc.Content)
+		if left := x.add(doc.Root, i == 0); len(left) > 0 {
 			return nil, nil, fmt.Errorf("one document cannot contain all operations: there is no place for %s", strings.Join(left, ", "))
 		}
 	}
@@ -43,7 +46,7 @@ func Spec(loader config.Loader, s *config.Spec) (document *syntax.Node, hidden c
 		x.operation(o)
 	}
 	x.items()
-	return x.Root, words.Hidden, nil
+	return x.root, words.Hidden, nil
 }
 
 // group groups endpoints by method and path. Endpoints after one that answers all requests are
@@ -56,7 +59,7 @@ func (x *exporter) group() {
 			continue // it is written as a whole
 		}
 		path := formOf(e)
-		id := e.EffectiveMethod() + " " + Shape(path.template)
+		id := e.EffectiveMethod() + " " + shapeOf(path.template)
 		o := byShape[id]
 		if o == nil {
 			o = &exported{method: strings.ToLower(e.EffectiveMethod()), path: path}
@@ -75,7 +78,7 @@ func (x *exporter) group() {
 			o.operation, o.generated = e.Operation, e
 		}
 		if o.operation != nil {
-			x.declared[o.operation.Method+" "+Shape(o.operation.Path)] = true
+			x.declared[o.operation.Method+" "+shapeOf(o.operation.Path)] = true
 		}
 	}
 }
@@ -83,7 +86,7 @@ func (x *exporter) group() {
 // served reports whether an operation of a document is written: it answers requests itself, or a
 // mocks file answers them for it.
 func (x *exporter) served(method, path string) bool {
-	return x.declared[method+" "+Shape(path)]
+	return x.declared[method+" "+shapeOf(path)]
 }
 
 // always reports whether an endpoint answers every request for its path.
@@ -93,7 +96,7 @@ func always(e *item.Endpoint) bool {
 
 // knowIDs records the operationIds in the documents.
 func (x *exporter) knowIDs() {
-	for _, item := range x.Root.Get("paths").Members() {
+	for _, item := range x.root.Get("paths").Members() {
 		for _, op := range item.Members() {
 			if id := op.Get("operationId").AsText(); id != "" {
 				x.ids[id] = true
@@ -107,9 +110,9 @@ func (x *exporter) operation(o *exported) {
 	if len(o.endpoints) == 0 && (o.generated == nil || sayable(o.generated)) {
 		return // the document describes it
 	}
-	key, item := x.Item(o.path.template)
+	key, item := x.pathItem(o.path.template)
 	if item == nil { // conflicts with a document that serves other paths under the same key
-		x.unsaid(x.Root, o)
+		x.unsaid(x.root, o)
 		return
 	}
 	op := item.Get(o.method)
@@ -117,7 +120,7 @@ func (x *exporter) operation(o *exported) {
 	if fresh {
 		op = syntax.NewMap()
 		item.Set(o.method, op)
-		if x.Root.Get("security") != nil {
+		if x.root.Get("security") != nil {
 			op.Set("security", syntax.NewList()) // declared endpoints need no credentials
 		}
 	}
@@ -144,7 +147,7 @@ func (x *exporter) operation(o *exported) {
 func (x *exporter) ownResponses(responses *syntax.Node, o *exported) {
 	for code, t := range responses.Members() {
 		if t.Get("$ref") != nil {
-			responses.Set(code, x.Resolve(t).Clone())
+			responses.Set(code, x.resolve(t).Clone())
 		}
 	}
 	if !o.replaced {
@@ -303,6 +306,6 @@ func (x *exporter) items() {
 // item adds an item as it was declared to a list of the document.
 func (x *exporter) item(list string, pos config.Pos, key string) {
 	if t := x.source(pos, key); t != nil {
-		listIn(x.Root, list).Append(t)
+		listIn(x.root, list).Append(t)
 	}
 }

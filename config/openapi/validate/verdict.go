@@ -46,11 +46,11 @@ func (c *Checks) Check(r *Request) *Verdict {
 	return found.verdict()
 }
 
-// Violation is one way in which a request violates the document.
+// Violation is one way in which a request violates the document, as responses say it in JSON.
 type Violation struct {
-	In      string // "path", "query", "header", "cookie" or "body"
-	Pointer string // a JSON pointer: "/query/limit", "/header/x-id", "/body/items/0/price"
-	Message string // "is required"
+	In      string `json:"in"`      // "path", "query", "header", "cookie" or "body"
+	Pointer string `json:"pointer"` // a JSON pointer: "/query/limit", "/header/x-id", "/body/items/0/price"
+	Message string `json:"message"` // "is required"
 
 	status int // the response status
 }

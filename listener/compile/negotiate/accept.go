@@ -153,10 +153,3 @@ func cutList(b []byte, separator byte) (first, rest []byte) {
 	}
 	return b, nil
 }
-
-// isJSONType reports whether a media type is JSON.
-func isJSONType(mediaType string) bool {
-	name, _, _ := strings.Cut(mediaType, ";")
-	name = strings.ToLower(strings.TrimSpace(name))
-	return name == "application/json" || strings.HasSuffix(name, "+json")
-}

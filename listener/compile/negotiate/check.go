@@ -20,13 +20,6 @@ import (
 	"mockserver/matcher"
 )
 
-// violation is an item in the list of violations of a response.
-type violation struct {
-	In      string `json:"in"`
-	Pointer string `json:"pointer"`
-	Message string `json:"message"`
-}
-
 // maxToldViolations is the maximum number of violations in the message of a response. The list
 // contains all violations of the verdict.
 const maxToldViolations = 20
@@ -43,12 +36,9 @@ func (o *Operation) refuse(r *matcher.Request, to *reply.Reply) bool {
 		reply.PayloadTooLarge.Write(to, "the request body is larger than "+wording.Count(o.maxBody, "byte")+" without its content coding")
 		return true
 	case err != nil:
-		v := &validate.Verdict{Violations: []validate.Violation{{
+		o.writeErrors(r, to, reply.UnsupportedMedia, &validate.Verdict{Violations: []validate.Violation{{
 			In: "header", Pointer: "/header/content-encoding", Message: "does not match the body, or is not supported: " + wording.Bounded(err.Error()),
-		}}}
-		if !o.writeErrors(r, to, reply.UnsupportedMedia, v) {
-			writeViolations(to, reply.UnsupportedMedia, v, o.name)
-		}
+		}}})
 		return true
 	}
 	verdict := o.document.Check(&validate.Request{
@@ -66,9 +56,7 @@ func (o *Operation) refuse(r *matcher.Request, to *reply.Reply) bool {
 	case fasthttp.StatusUnprocessableEntity:
 		f = reply.InvalidBody
 	}
-	if !o.writeErrors(r, to, f, verdict) {
-		writeViolations(to, f, verdict, o.name)
-	}
+	o.writeErrors(r, to, f, verdict)
 	for _, challenge := range verdict.Challenges {
 		to.Add("Www-Authenticate", challenge)
 	}
@@ -114,12 +102,13 @@ func cookiesOf(r *matcher.Request) func(string) (string, bool) {
 	}
 }
 
-// writeErrors answers with the error that the document declares for invalid requests. It reports whether
-// one is declared.
-func (o *Operation) writeErrors(r *matcher.Request, p *reply.Reply, f reply.Failure, v *validate.Verdict) bool {
+// writeErrors answers with the error that the document declares for invalid requests, else with the
+// error response f.
+func (o *Operation) writeErrors(r *matcher.Request, p *reply.Reply, f reply.Failure, v *validate.Verdict) {
 	declared, status := o.declaredError(f.Status)
 	if declared == "" {
-		return false
+		writeViolations(p, f, v, messageOf(v, o.name))
+		return
 	}
 	var candidates []int
 	for i := range o.document.Answers {
@@ -139,24 +128,14 @@ func (o *Operation) writeErrors(r *matcher.Request, p *reply.Reply, f reply.Fail
 		p.Body = d.Tell(generate.Refusal{Status: status, Message: message, Violations: v.Violations})
 	}
 	p.Refusal = &reply.Refusal{Code: f.Code, Message: message}
-	return true
 }
 
 // declaredError returns the key and the status of the declared answer for invalid requests: the
 // answer for the status, or for a status that is often used instead, or for 4XX, or the default one
 // unless that is the answer to valid requests. It returns "" if there is none.
 func (o *Operation) declaredError(status int) (string, int) {
-	others := []int{status}
-	switch status {
-	case fasthttp.StatusUnprocessableEntity:
-		others = append(others, fasthttp.StatusBadRequest)
-	case fasthttp.StatusBadRequest:
-		others = append(others, fasthttp.StatusUnprocessableEntity)
-	case fasthttp.StatusUnsupportedMediaType:
-		others = append(others, fasthttp.StatusBadRequest, fasthttp.StatusUnprocessableEntity)
-	}
 	codes := o.codes()
-	for _, code := range others {
+	for _, code := range usedInstead[status] {
 		if declared := strconv.Itoa(code); slices.Contains(codes, declared) {
 			return declared, code
 		}
@@ -167,6 +146,9 @@ func (o *Operation) declaredError(status int) (string, int) {
 	}
 	return declared, status
 }
+
+// usedInstead are the statuses that documents declare for a status of a verdict, the best first.
+var usedInstead = map[int][]int{401: {401}, 422: {422, 400}, 400: {400, 422}, 415: {415, 400, 422}}
 
 // messageOf returns a message that says what is wrong with a request to an operation.
 func messageOf(v *validate.Verdict, name string) string {
@@ -184,23 +166,17 @@ func messageOf(v *validate.Verdict, name string) string {
 	return message
 }
 
-// writeViolations makes p the error response f with everything that is wrong with a request to an
-// operation.
-func writeViolations(p *reply.Reply, f reply.Failure, v *validate.Verdict, name string) {
-	list := make([]violation, len(v.Violations))
-	for i, x := range v.Violations {
-		list[i] = violation{x.In, x.Pointer, x.Message}
-	}
-	message := messageOf(v, name)
+// writeViolations makes p the error response f with everything that is wrong with a request.
+func writeViolations(p *reply.Reply, f reply.Failure, v *validate.Verdict, message string) {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
 	encoder.SetEscapeHTML(false)
 	_ = encoder.Encode(struct { // encoding text never fails
-		Error      string      `json:"error"`
-		Code       string      `json:"code"`
-		Message    string      `json:"message"`
-		Violations []violation `json:"violations"`
-	}{f.Title, f.Code, message, list})
+		Error      string               `json:"error"`
+		Code       string               `json:"code"`
+		Message    string               `json:"message"`
+		Violations []validate.Violation `json:"violations"`
+	}{f.Title, f.Code, message, v.Violations})
 	e := reply.Preset{Status: f.Status, Refusal: reply.Refusal{Code: f.Code, Message: message}, Body: body.Bytes()}
 	e.Write(p)
 }

@@ -212,7 +212,7 @@ func (o *Operation) best(candidates []int, header matcher.Header) int {
 // rank returns how well an answer fits the Accept header.
 func (o *Operation) rank(i int, header matcher.Header) rank {
 	a := &o.document.Answers[i]
-	r := rank{byDefault: i == o.document.Default, json: isJSONType(a.MediaType)}
+	r := rank{byDefault: i == o.document.Default, json: semantics.IsJSON(a.MediaType) && !semantics.HoldsMany(semantics.MediaType(a.MediaType))}
 	r.weight, r.specific = weigh(a.MediaType, header)
 	return r
 }
