@@ -64,7 +64,6 @@ mockserver/config/openapi/export -> mockserver/config
 mockserver/config/openapi/export -> mockserver/config/item
 mockserver/config/openapi/export -> mockserver/config/openapi
 mockserver/config/openapi/export -> mockserver/config/openapi/jsonvalue
-mockserver/config/openapi/export -> mockserver/config/policy
 mockserver/config/openapi/export -> mockserver/config/syntax
 mockserver/config/openapi/export -> mockserver/config/table
 mockserver/config/openapi/generate -> mockserver/config/openapi/invent
@@ -139,7 +138,6 @@ mockserver/listener/control/admin -> mockserver/config
 mockserver/listener/control/admin -> mockserver/config/imports
 mockserver/listener/control/admin -> mockserver/config/imports/draft
 mockserver/listener/control/admin -> mockserver/config/item
-mockserver/listener/control/admin -> mockserver/config/policy
 mockserver/listener/control/admin -> mockserver/config/settings
 mockserver/listener/control/admin -> mockserver/config/syntax
 mockserver/listener/control/admin -> mockserver/dispatcher
@@ -276,11 +274,8 @@ mockserver/renderer -> mockserver/renderer/escape
 mockserver/renderer -> mockserver/renderer/fake
 mockserver/renderer -> mockserver/renderer/scalar
 mockserver/renderer -> mockserver/renderer/value
-mockserver/renderer/fake -> mockserver/config/syntax
 mockserver/renderer/fake -> mockserver/matcher
 mockserver/renderer/fake -> mockserver/renderer/value
-mockserver/renderer/scalar -> mockserver/config/syntax
-mockserver/renderer/value -> mockserver/config/syntax
 mockserver/renderer/value -> mockserver/matcher
 mockserver/renderer/value -> mockserver/renderer/escape
 mockserver/renderer/value -> mockserver/renderer/scalar

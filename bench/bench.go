@@ -142,7 +142,7 @@ func (r *run) measureTarget(ctx context.Context, sub *subject, requests []asked)
 		return err
 	}
 	sub.duration = 0
-	res, err := r.measure(ctx, side{address: r.opts.Target, pid: r.opts.PID}, sub)
+	res, err := r.measure(ctx, side{name: nameOfCandidate, address: r.opts.Target, pid: r.opts.PID}, sub)
 	if res != nil {
 		res.statusOnly = true
 	}

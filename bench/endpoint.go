@@ -43,7 +43,7 @@ func (r *run) measureEndpoints(ctx context.Context) error {
 		return err
 	}
 	defer func() { s.kill() }()
-	candidate := side{address: s.address, pid: s.pid, server: s}
+	candidate := s.side(nameOfCandidate)
 	subjects, err := r.subjects(ctx, candidate, spec.Endpoints, found)
 	if err != nil {
 		return err

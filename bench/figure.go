@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
+	"mockserver/internal/histogram"
 )
 
 // figure is a number, or NaN if it is unknown: null in JSON, a dash in a table.
@@ -31,18 +31,15 @@ func (f figure) text(digits int) string {
 	return strconv.FormatFloat(float64(f), 'f', digits, 64)
 }
 
-// latencies is a distribution of latencies, in nanoseconds; nil if there is none.
-type latencies struct{ *hdrhistogram.Histogram }
+// latencies is a distribution of latencies.
+type latencies struct{ histogram.Snapshot }
 
 // at returns a percentile in milliseconds; unknown if nothing was answered.
 func (l latencies) at(percentile float64) figure {
-	switch {
-	case l.Histogram == nil || l.TotalCount() == 0:
+	if l.Count == 0 {
 		return unknown
-	case percentile == 100:
-		return figure(l.Max()) / 1e6
 	}
-	return figure(l.ValueAtPercentile(percentile)) / 1e6
+	return figure(l.Quantile(percentile/100)) / 1e6
 }
 
 // MarshalJSON implements json.Marshaler.

@@ -23,7 +23,7 @@ type document struct {
 
 // conditions are the settings of the measured run.
 type conditions struct {
-	Kind        string   `json:"kind"` // "closed_loop", "open_loop" or "curve"
+	Kind        string   `json:"kind"` // "closed_loop" or "open_loop"
 	Together    bool     `json:"together"`
 	Rounds      int      `json:"rounds"`
 	Round       float64  `json:"round_seconds"`
@@ -37,11 +37,15 @@ type conditions struct {
 }
 
 func (r *run) document(complete bool) document {
+	kind := "closed_loop"
+	if r.opts.isOpenLoop() {
+		kind = "open_loop"
+	}
 	d := document{
 		Form: 1, Complete: complete, Begun: r.begun.UTC().Format(time.RFC3339), Took: time.Since(r.begun).Seconds(),
 		Machine: r.machine, Placement: r.placed,
 		Method: conditions{
-			Kind: r.kind(), Together: r.opts.Together, Rounds: r.opts.Rounds, Round: r.opts.Duration.Seconds(), Warmup: warmup(r.opts.Duration).Seconds(),
+			Kind: kind, Together: r.opts.Together, Rounds: r.opts.Rounds, Round: r.opts.Duration.Seconds(), Warmup: warmup(r.opts.Duration).Seconds(),
 			Connections: r.opts.Connections, Rate: r.opts.Rate.PerSecond, Share: r.opts.Rate.Share,
 			Config: nonNil(r.opts.Config), Target: r.opts.Target, Server: nonNil(r.opts.Server),
 		},
@@ -51,7 +55,6 @@ func (r *run) document(complete bool) document {
 	for _, res := range r.results {
 		d.Complete = d.Complete && res.Void == ""
 		res.Medians, res.Remarks = res.medians(), nonNil(r.remarksOn(res))
-		res.Rounds, res.Curve = nonNil(res.Rounds), nonNil(res.Curve)
 	}
 	return d
 }

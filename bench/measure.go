@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -12,13 +13,13 @@ import (
 // measure measures a subject according to the options, and keeps the result unless nothing was
 // measured.
 func (r *run) measure(ctx context.Context, candidate side, sub *subject) (*result, error) {
-	res := &result{Name: sub.name, Shows: sub.shows}
 	bare, err := r.startBaseline(ctx, &sub.sample)
 	if err != nil {
 		return nil, err
 	}
 	defer bare.kill()
-	baseline := side{address: bare.address, pid: bare.pid, server: bare, wants: slices.Repeat([]load.Want{{Status: 200, Length: -1}}, len(sub.requests))}
+	baseline := bare.side(nameOfBaseline)
+	baseline.wants = slices.Repeat([]load.Want{{Status: 200, Length: -1}}, len(sub.requests))
 	sides := []side{baseline, candidate}
 	for _, rival := range r.opts.Rivals {
 		s, err := r.startRival(ctx, rival, sub)
@@ -33,29 +34,45 @@ func (r *run) measure(ctx context.Context, candidate side, sub *subject) (*resul
 	}
 	ctx, release := whileRunning(ctx, sides)
 	defer release()
-	rate := sub.rate
+	capacity := 0.0
 	if r.opts.Curve || r.opts.Rate.Share > 0 {
-		if res.Capacity, err = r.capacity(ctx, candidate, sub); err != nil {
+		if capacity, err = r.capacity(ctx, candidate, sub); err != nil {
 			return nil, err
 		}
 	}
+	var last *result
+	for _, rate := range r.rates(sub, capacity) {
+		res := &result{Name: sub.name, Shows: sub.shows, Capacity: capacity, Rate: rate}
+		if r.opts.Curve {
+			res.Name += fmt.Sprintf(" %.0f %%", 100*rate/capacity)
+		}
+		err = r.measureRounds(ctx, res, sides, sub, rate)
+		if len(res.Rounds) > 0 {
+			last, r.results = res, append(r.results, res)
+		}
+		if err != nil || res.Void != "" {
+			break
+		}
+	}
+	return last, err
+}
+
+// curveShares are the steps of an overload curve, as shares of the capacity.
+var curveShares = []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2}
+
+// rates returns the rates at which a subject is measured, in requests a second; 0 is a closed loop.
+func (r *run) rates(sub *subject, capacity float64) []float64 {
 	switch {
 	case r.opts.Curve:
-		err = r.curve(ctx, res, baseline, candidate, sub)
+		rates := slices.Clone(curveShares)
+		for i := range rates {
+			rates[i] *= capacity
+		}
+		return rates
 	case r.opts.Rate.Share > 0:
-		rate = res.Capacity * r.opts.Rate.Share
-	case r.opts.Rate.PerSecond > 0:
-		rate = r.opts.Rate.PerSecond
+		return []float64{r.opts.Rate.Share * capacity}
 	}
-	if !r.opts.Curve {
-		res.Rate = rate
-		err = r.measureRounds(ctx, res, sides, sub, rate)
-	}
-	if len(res.Rounds) == 0 && len(res.Curve) == 0 {
-		return nil, err
-	}
-	r.results = append(r.results, res)
-	return res, err
+	return []float64{cmp.Or(r.opts.Rate.PerSecond, sub.rate)}
 }
 
 // capacity measures how many requests a second the candidate answers in a closed loop.
@@ -66,36 +83,9 @@ func (r *run) capacity(ctx context.Context, candidate side, sub *subject) (float
 		return 0, err
 	}
 	if f.Rate < 1 {
-		res := result{Rounds: []pair{{Candidate: f}}}
-		res.judge()
+		var res result
+		res.judgeSide(nameOfCandidate, f)
 		return 0, fmt.Errorf("%s: cannot find its capacity: no expected response; %s", sub.name, res.Void)
 	}
 	return f.Rate, nil
-}
-
-// curveShares are the steps of an overload curve.
-var curveShares = []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2}
-
-// curve loads both sides at each step of the curve.
-func (r *run) curve(ctx context.Context, res *result, baseline, candidate side, sub *subject) error {
-	for _, share := range curveShares {
-		st := step{Share: share, Rate: share * res.Capacity}
-		for range r.opts.Rounds {
-			var p pair
-			var err error
-			if p.Baseline, err = r.loadSide(ctx, baseline, sub, st.Rate, r.opts.Duration); err != nil {
-				return err
-			}
-			if p.Candidate, err = r.loadSide(ctx, candidate, sub, st.Rate, r.opts.Duration); err != nil {
-				return err
-			}
-			p.Ratio = p.ratio()
-			st.Rounds = append(st.Rounds, p)
-		}
-		res.Curve = append(res.Curve, st)
-		if res.judge(); res.Void != "" {
-			return nil
-		}
-	}
-	return nil
 }

@@ -51,6 +51,9 @@ type Rate struct {
 
 func (r Rate) given() bool { return r != Rate{} }
 
+// isOpenLoop reports whether requests are sent at constant rates that the options say.
+func (o *Options) isOpenLoop() bool { return o.Curve || o.Rate.given() }
+
 // Rival is a different server, which is measured with the same requests.
 type Rival struct {
 	Name    string
@@ -180,7 +183,7 @@ func (o *Options) checkCombinations(wrong func(format string, args ...any)) {
 	if o.Together && o.Target != "" && o.PID == 0 {
 		wrong("--together compares CPU time: the process of --target needs --pid")
 	}
-	names := []string{nameOfBaseline, nameOfCandidate}
+	names := []string{nameOfBaseline, nameOfCandidate, nameOfAlone, nameOfQuiet}
 	for _, rival := range o.Rivals {
 		if slices.Contains(names, rival.Name) {
 			wrong("--rival: two servers are named %q", rival.Name)
@@ -227,7 +230,7 @@ func (o *Options) defaults() {
 	}
 	switch {
 	case o.Duration != 0:
-	case o.Curve || o.Rate.given() || o.Together && len(o.Config) == 0:
+	case o.isOpenLoop() || o.Together && len(o.Config) == 0:
 		o.Duration = 2 * time.Second
 	case len(o.Config) == 0:
 		o.Duration = 400 * time.Millisecond

@@ -58,19 +58,14 @@ func (r *run) remarksOn(res *result) []string {
 	if res.Void != "" {
 		lines = append(lines, "no result: "+res.Void)
 	}
-	busy := res.Rounds.summarize(func(p *pair) figure {
-		if p.Alone != nil {
-			return figure(p.Alone.Busy)
-		}
-		return figure(max(p.Candidate.Busy, p.Baseline.Busy))
-	})
-	if len(res.Curve) == 0 && !r.opts.Together && busy.median > busyGenerator {
-		lines = append(lines, fmt.Sprintf("the generator was the bottleneck: it used %.0f %% of its processors; requests/s is what it can send; CPU time per request is still valid", 100*busy.median))
+	busy := res.Rounds.median(res.Rounds.loaded(), func(f *figures) figure { return figure(f.Busy) })
+	if !r.opts.Together && busy > busyGenerator {
+		lines = append(lines, fmt.Sprintf("the generator was the bottleneck: it used %.0f %% of its processors; requests/s is what it can send; CPU time per request is still valid", 100*busy))
 	}
 	if res.statusOnly {
 		lines = append(lines, "only the status of the responses was checked")
 	}
-	if res.Rate > 0 && !r.opts.Rate.given() {
+	if res.Rate > 0 && !r.opts.isOpenLoop() {
 		lines = append(lines, fmt.Sprintf("sent at %.0f requests a second; latency counts from when a request was due", res.Rate))
 	}
 	if w := res.Webhooks; w != nil {
@@ -78,7 +73,7 @@ func (r *run) remarksOn(res *result) []string {
 	}
 	if res.Reloads != nil {
 		lines = append(lines, fmt.Sprintf("%s under load; p99 %s ms with them, %s ms without",
-			wording.Count(*res.Reloads, "reload"), res.Rounds.latency(candidateOf).at(99).text(2), res.Rounds.latency(quietOf).at(99).text(2)))
+			wording.Count(*res.Reloads, "reload"), res.Rounds.latency(nameOfCandidate).at(99).text(2), res.Rounds.latency(nameOfQuiet).at(99).text(2)))
 	}
 	return lines
 }

@@ -16,28 +16,14 @@ func (r *run) report(err error) error {
 	if len(r.results) > 0 {
 		r.heading(&b)
 	}
-	var closed, open, curves []*result
-	for _, res := range r.results {
-		switch {
-		case len(res.Curve) > 0:
-			curves = append(curves, res)
-		case r.opts.Rate.given():
-			open = append(open, res)
-		default:
-			closed = append(closed, res)
-		}
-	}
 	switch {
-	case len(closed) > 0 && r.opts.Together:
-		b.WriteString(sidesTable(closed))
-	case len(closed) > 0:
-		b.WriteString(closedTable(closed, len(r.opts.Config) > 0))
-	}
-	if len(open) > 0 {
-		b.WriteString(openTable(open))
-	}
-	for _, res := range curves {
-		b.WriteString(curveTable(res))
+	case len(r.results) == 0:
+	case r.opts.Together:
+		b.WriteString(sidesTable(r.results))
+	case r.opts.isOpenLoop():
+		b.WriteString(openTable(r.results))
+	default:
+		b.WriteString(closedTable(r.results, len(r.opts.Config) > 0))
 	}
 	r.remarks(&b)
 	if len(r.results) > 0 && err != nil {
@@ -69,7 +55,7 @@ func (r *run) heading(b *strings.Builder) {
 	switch {
 	case r.opts.Together:
 		who = "all servers at once"
-	case r.opts.Curve || r.opts.Rate.given():
+	case r.opts.isOpenLoop():
 		who, how = "baseline and server in turn", "open loop at a constant rate; latency from when a request was due"
 	}
 	fmt.Fprintf(b, "%s of %s a side, %s, %s each; %s\n\n",

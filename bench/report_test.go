@@ -14,18 +14,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
+	"mockserver/internal/histogram"
 )
 
 // side1 returns the figures of one side in a round, with a latency of 1 ms.
-func side1(cpu float64) figures {
-	h := hdrhistogram.New(1000, int64(time.Minute), 3)
-	for range 1000 {
-		if err := h.RecordValue(int64(time.Millisecond)); err != nil {
-			panic(err)
-		}
-	}
-	return figures{Requests: 1000, Seconds: 1, Rate: 1000, CPU: figure(cpu), Memory: 20e6, Busy: 0.5, Latency: latencies{h}}
+func side1(cpu float64) *figures {
+	latency := histogram.Of(slices.Repeat([]time.Duration{time.Millisecond}, 1000)...)
+	return &figures{Requests: 1000, Seconds: 1, Rate: 1000, CPU: figure(cpu), Memory: 20e6, Busy: 0.5, Latency: latencies{latency}}
+}
+
+// round1 returns a round of the baseline and the server.
+func round1(baseline, candidate *figures) round {
+	return round{Sides: map[string]*figures{nameOfBaseline: baseline, nameOfCandidate: candidate}}
 }
 
 // finished returns a run with three rounds of one result, whose ratios are 1, 2 and 1.5.
@@ -36,7 +36,7 @@ func finished(t *testing.T, opts Options) (*run, *bytes.Buffer) {
 	r := &run{opts: opts, out: &out, progress: io.Discard, machine: thisMachine("v1")}
 	res := &result{Name: "static", Shows: "a fixed answer"}
 	for _, cpu := range []float64{10, 20, 15} {
-		res.Rounds = append(res.Rounds, pair{Baseline: side1(10), Candidate: side1(cpu)})
+		res.Rounds = append(res.Rounds, round1(side1(10), side1(cpu)))
 	}
 	r.results = []*result{res}
 	return r, &out
@@ -67,7 +67,7 @@ func TestTableShowsMedians(t *testing.T) {
 func TestTableOfSides(t *testing.T) {
 	r, out := finished(t, Options{Together: true, Rivals: []Rival{{Name: "nginx"}}})
 	for i := range r.results[0].Rounds {
-		r.results[0].Rounds[i].Rivals = map[string]*figures{"nginx": new(side1(9 + float64(i)))}
+		r.results[0].Rounds[i].Sides["nginx"] = side1(9 + float64(i))
 	}
 	if err := r.report(nil); err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestTableOfSides(t *testing.T) {
 			t.Errorf("no row %q in\n%s", want, out)
 		}
 	}
-	r.results[0].Rounds[1].Rivals["nginx"].Errors = map[string]uint64{"status 404": 1}
+	r.results[0].Rounds[1].Sides["nginx"].Errors = map[string]uint64{"status 404": 1}
 	if r.results[0].judge(); r.results[0].Void != "errors of nginx: 1 × status 404" {
 		t.Errorf("void: %q", r.results[0].Void)
 	}
@@ -89,7 +89,7 @@ func TestTableOfSides(t *testing.T) {
 
 func TestErrorsMakeResultVoid(t *testing.T) {
 	r, out := finished(t, Options{})
-	r.results[0].Rounds[1].Candidate.Errors = map[string]uint64{"status 500": 3}
+	r.results[0].Rounds[1].Sides[nameOfCandidate].Errors = map[string]uint64{"status 500": 3}
 	r.results[0].judge()
 	err := r.report(nil)
 	if err == nil || !strings.Contains(err.Error(), "3 × status 500") {
@@ -106,7 +106,7 @@ func TestErrorsMakeResultVoid(t *testing.T) {
 // A void result has no figures at a constant rate, and no medians in JSON.
 func TestVoidResultHasNoFiguresAtARate(t *testing.T) {
 	r, out := finished(t, Options{Rate: Rate{PerSecond: 1000}})
-	r.results[0].Rounds[1].Candidate.Errors = map[string]uint64{"status 500": 3}
+	r.results[0].Rounds[1].Sides[nameOfCandidate].Errors = map[string]uint64{"status 500": 3}
 	r.results[0].judge()
 	if err := r.report(nil); err == nil {
 		t.Error("no error")
@@ -126,17 +126,18 @@ func TestVoidResultHasNoFiguresAtARate(t *testing.T) {
 // A step of a curve with errors has no figures; the steps before it keep theirs.
 func TestCurveStepWithErrorsHasNoFigures(t *testing.T) {
 	r, out := finished(t, Options{Curve: true})
-	res := r.results[0]
-	broken := slices.Clone(res.Rounds)
-	broken[0].Candidate.Errors = map[string]uint64{"status 500": 3}
-	res.Curve = []step{{Share: 0.1, Rate: 10, Rounds: res.Rounds}, {Share: 0.2, Rate: 20, Rounds: broken}}
-	res.Rounds = nil
-	res.judge()
+	whole := r.results[0]
+	whole.Name, whole.Rate = "static 10 %", 10
+	errors := side1(10)
+	errors.Errors = map[string]uint64{"status 500": 3}
+	broken := &result{Name: "static 20 %", Rate: 20, Rounds: rounds{round1(side1(10), errors)}}
+	broken.judge()
+	r.results = append(r.results, broken)
 	if err := r.report(nil); err == nil {
 		t.Error("no error")
 	}
-	if !strings.Contains(out.String(), "10 %      10        1000") || strings.Contains(strings.ReplaceAll(out.String(), " ", ""), "20%201") ||
-		!strings.Contains(strings.ReplaceAll(out.String(), " ", ""), "20%20"+strings.Repeat("–", 9)) {
+	text := strings.ReplaceAll(out.String(), " ", "")
+	if !strings.Contains(text, "static10%bare101000") || !strings.Contains(text, "static20%server20"+strings.Repeat("–", 10)+"3\n") {
 		t.Errorf("got\n%s", out)
 	}
 }
@@ -154,7 +155,7 @@ func TestIncompleteIsSaid(t *testing.T) {
 func TestGeneratorThatIsTheBottleneckIsNamed(t *testing.T) {
 	r, out := finished(t, Options{})
 	for i := range r.results[0].Rounds {
-		r.results[0].Rounds[i].Candidate.Busy = 0.99
+		r.results[0].Rounds[i].Sides[nameOfCandidate].Busy = 0.99
 	}
 	if err := r.report(nil); err != nil || !strings.Contains(out.String(), "generator was the bottleneck") {
 		t.Errorf("%v\n%s", err, out)
@@ -162,8 +163,8 @@ func TestGeneratorThatIsTheBottleneckIsNamed(t *testing.T) {
 }
 
 func TestRatioWithoutCPUTime(t *testing.T) {
-	p := pair{Baseline: side1(10), Candidate: side1(math.NaN())}
-	p.Baseline.Rate, p.Candidate.Rate = 3000, 1000
+	p := round1(side1(10), side1(math.NaN()))
+	p.Sides[nameOfBaseline].Rate = 3000
 	if got := p.ratio(); got != 3 {
 		t.Errorf("got %v; three times the requests a second is 3", got)
 	}
@@ -199,7 +200,7 @@ func TestJSONIsDocumented(t *testing.T) {
 func TestJSONFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r.json")
 	r, _ := finished(t, Options{JSON: path})
-	r.results[0].Rounds[0].Candidate.CPU = unknown
+	r.results[0].Rounds[0].Sides[nameOfCandidate].CPU = unknown
 	if err := r.report(nil); err != nil {
 		t.Fatal(err)
 	}
@@ -213,10 +214,12 @@ func TestJSONFile(t *testing.T) {
 		Results  []struct {
 			Name   string
 			Rounds []struct {
-				Candidate struct {
-					CPU     *float64           `json:"cpu_us_per_request"`
-					Latency map[string]float64 `json:"latency_ms"`
-					Memory  uint64             `json:"memory_bytes"`
+				Sides struct {
+					Server struct {
+						CPU     *float64           `json:"cpu_us_per_request"`
+						Latency map[string]float64 `json:"latency_ms"`
+						Memory  uint64             `json:"memory_bytes"`
+					}
 				}
 			}
 		}
@@ -225,10 +228,10 @@ func TestJSONFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	round := got.Results[0].Rounds
-	if got.Form != 1 || !got.Complete || len(round) != 3 || round[0].Candidate.CPU != nil || *round[1].Candidate.CPU != 20 || round[1].Candidate.Memory != 20e6 {
+	if got.Form != 1 || !got.Complete || len(round) != 3 || round[0].Sides.Server.CPU != nil || *round[1].Sides.Server.CPU != 20 || round[1].Sides.Server.Memory != 20e6 {
 		t.Errorf("got %s", text)
 	}
-	if p99 := round[0].Candidate.Latency["p99"]; math.Abs(p99-1) > 0.01 {
+	if p99 := round[0].Sides.Server.Latency["p99"]; math.Abs(p99-1) > 0.01 {
 		t.Errorf("p99 is %v ms; 1 ms within 1 %% is what was recorded", p99)
 	}
 }

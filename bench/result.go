@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
+	"mockserver/internal/histogram"
 )
 
 // result is the result of one subject. Medians and Remarks are set once all subjects are measured.
@@ -20,20 +20,12 @@ type result struct {
 	Capacity float64    `json:"capacity_per_second"` // found first by a closed loop; 0 if it was not measured
 	Medians  medians    `json:"medians"`
 	Rounds   rounds     `json:"rounds"`
-	Curve    []step     `json:"curve"`
 	Webhooks *delivered `json:"webhooks"`
 	Reloads  *int       `json:"reloads"` // during the rounds; nil if none were planned
 	Remarks  []string   `json:"remarks"`
 
 	AtOnce     bool `json:"at_once"` // baseline and candidate were loaded at the same time
 	statusOnly bool // bodies were not checked
-}
-
-// step is one rate of an overload curve.
-type step struct {
-	Share  float64 `json:"share"` // of the capacity
-	Rate   float64 `json:"rate_per_second"`
-	Rounds rounds  `json:"rounds"`
 }
 
 // medians contains the medians of the rounds, and the latencies of all rounds; unknown in a void
@@ -50,30 +42,28 @@ type medians struct {
 	Baseline   latencies `json:"baseline_latency_ms"`
 }
 
-// rounds are the rounds of a result, or of a step.
-type rounds []pair
+// rounds are the rounds of a result.
+type rounds []round
 
 // judge makes the result void if there were errors.
 func (res *result) judge() {
-	all := slices.Clone(res.Rounds)
-	for i := range res.Curve {
-		all = append(all, res.Curve[i].Rounds...)
-	}
-	for i := range all {
-		p := &all[i]
-		res.judgeSide("the baseline", &p.Baseline)
-		for _, f := range []*figures{p.Quiet, p.Alone, &p.Candidate} {
-			res.judgeSide("the server", f)
-		}
-		for _, name := range slices.Sorted(maps.Keys(p.Rivals)) {
-			res.judgeSide(name, p.Rivals[name])
+	for i := range res.Rounds {
+		r := &res.Rounds[i]
+		for _, name := range r.names() {
+			res.judgeSide(name, r.Sides[name])
 		}
 	}
 }
 
 func (res *result) judgeSide(name string, f *figures) {
-	if f == nil || len(f.Errors) == 0 || res.Void != "" {
+	if len(f.Errors) == 0 || res.Void != "" {
 		return
+	}
+	switch name {
+	case nameOfBaseline:
+		name = "the baseline"
+	case nameOfCandidate, nameOfAlone, nameOfQuiet:
+		name = "the server"
 	}
 	var kinds []string
 	for _, kind := range slices.Sorted(maps.Keys(f.Errors)) {
@@ -90,21 +80,13 @@ func (res *result) sound() rounds {
 	return res.Rounds
 }
 
-// sound returns the rounds that count: none if the step had errors.
-func (st *step) sound() rounds {
-	if st.Rounds.errors(baselineOf, candidateOf) > 0 {
-		return nil
-	}
-	return st.Rounds
-}
-
 func (res *result) medians() medians {
 	rs := res.sound()
-	ratio := rs.ratio()
+	ratio, loaded := rs.ratio(), rs.loaded()
 	return medians{
-		Rate: rs.median(loadedOf, rateOf), CPU: rs.median(candidateOf, cpuOf),
+		Rate: rs.median(loaded, rateOf), CPU: rs.median(nameOfCandidate, cpuOf),
 		Ratio: ratio.median, RatioMean: ratio.mean, RatioError: ratio.deviation, RatioLeast: ratio.least, RatioMost: ratio.most,
-		Latency: rs.latency(loadedOf), Baseline: rs.latency(baselineOf),
+		Latency: rs.latency(loaded), Baseline: rs.latency(nameOfBaseline),
 	}
 }
 
@@ -143,7 +125,7 @@ func summarize(values []figure) summary {
 }
 
 // summarize summarizes a figure over the rounds.
-func (rs rounds) summarize(what func(p *pair) figure) summary {
+func (rs rounds) summarize(what func(r *round) figure) summary {
 	var values []figure
 	for i := range rs {
 		values = append(values, what(&rs[i]))
@@ -151,39 +133,52 @@ func (rs rounds) summarize(what func(p *pair) figure) summary {
 	return summarize(values)
 }
 
-func (rs rounds) ratio() summary { return rs.summarize((*pair).ratio) }
+func (rs rounds) ratio() summary { return rs.summarize((*round).ratio) }
+
+// loaded returns the name of the candidate when it has all processors of the servers to itself.
+func (rs rounds) loaded() string {
+	if len(rs) > 0 && rs[0].Sides[nameOfAlone] != nil {
+		return nameOfAlone
+	}
+	return nameOfCandidate
+}
 
 // ratioOf returns what a request to one side costs compared with the baseline in the same round.
-func (rs rounds) ratioOf(of sideOf) summary {
-	return rs.summarize(func(p *pair) figure { return of(p).CPU / p.Baseline.CPU })
+func (rs rounds) ratioOf(name string) summary {
+	return rs.summarize(func(r *round) figure { return r.Sides[name].CPU / r.Sides[nameOfBaseline].CPU })
 }
 
 // median returns the median of a figure of one side.
-func (rs rounds) median(of sideOf, what func(f *figures) figure) figure {
-	return rs.summarize(func(p *pair) figure { return what(of(p)) }).median
+func (rs rounds) median(name string, what func(f *figures) figure) figure {
+	return rs.summarize(func(r *round) figure { return what(r.Sides[name]) }).median
+}
+
+// memory returns the memory of one side after the last round; unknown without rounds.
+func (rs rounds) memory(name string) figure {
+	if len(rs) == 0 {
+		return unknown
+	}
+	return rs[len(rs)-1].Sides[name].Memory
 }
 
 // sum adds up a count of one side; unknown without rounds.
-func (rs rounds) sum(of sideOf, what func(f *figures) uint64) figure {
+func (rs rounds) sum(name string, what func(f *figures) uint64) figure {
 	if len(rs) == 0 {
 		return unknown
 	}
 	var n uint64
 	for i := range rs {
-		n += what(of(&rs[i]))
+		n += what(rs[i].Sides[name])
 	}
 	return figure(n)
 }
 
 // errors returns how many errors the given sides had.
-func (rs rounds) errors(sides ...sideOf) uint64 {
-	var total uint64
+func (rs rounds) errors(names ...string) (total uint64) {
 	for i := range rs {
-		for _, of := range sides {
-			if f := of(&rs[i]); f != nil {
-				for _, n := range f.Errors {
-					total += n
-				}
+		for _, name := range names {
+			for _, n := range rs[i].Sides[name].Errors {
+				total += n
 			}
 		}
 	}
@@ -191,19 +186,14 @@ func (rs rounds) errors(sides ...sideOf) uint64 {
 }
 
 // latency merges the distributions of one side.
-func (rs rounds) latency(of sideOf) latencies {
-	var joined latencies
-	for i := range rs {
-		f := of(&rs[i])
-		switch {
-		case f == nil || f.Latency.Histogram == nil:
-		case joined.Histogram == nil:
-			joined = latencies{hdrhistogram.Import(f.Latency.Export())}
-		default:
-			joined.Merge(f.Latency.Histogram)
+func (rs rounds) latency(name string) latencies {
+	return latencies{histogram.Sum(func(yield func(histogram.Snapshot) bool) {
+		for i := range rs {
+			if !yield(rs[i].Sides[name].Latency.Snapshot) {
+				return
+			}
 		}
-	}
-	return joined
+	})}
 }
 
 // delivered is the outcome of webhooks: how many arrived, and how late, according to the server's
@@ -216,13 +206,10 @@ type delivered struct {
 	LagMax  *time.Duration `json:"lag_max_ns"`
 }
 
-// sides returns the sides of the rounds of a result, rivals by their names.
-func (res *result) sides() []namedSide {
-	all := slices.Clone(bothSides)
-	if len(res.Rounds) > 0 {
-		for _, name := range slices.Sorted(maps.Keys(res.Rounds[0].Rivals)) {
-			all = append(all, namedSide{name, rivalOf(name)})
-		}
+// sides returns the names of the sides of the rounds.
+func (res *result) sides() []string {
+	if len(res.Rounds) == 0 {
+		return nil
 	}
-	return all
+	return res.Rounds[0].names()
 }

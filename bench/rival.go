@@ -29,7 +29,7 @@ func (r *run) startRival(ctx context.Context, rival Rival, sub *subject) (side, 
 		return side{}, err
 	}
 	s.address = address
-	rivalSide := side{name: rival.Name, address: address, pid: s.pid, server: s}
+	rivalSide := s.side(rival.Name)
 	if err = s.connectable(ctx); err == nil {
 		rivalSide.wants, _, err = checkAnswers(ctx, address, sub.asked, true)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // loadSide sends the requests of a subject to one side.
-func (r *run) loadSide(ctx context.Context, s side, sub *subject, rate float64, duration time.Duration) (figures, error) {
+func (r *run) loadSide(ctx context.Context, s side, sub *subject, rate float64, duration time.Duration) (*figures, error) {
 	plan := load.Plan{
 		Address: s.address, Requests: sub.requests, Wants: s.wants, Connections: r.opts.Connections,
 		Warmup: warmup(duration), Duration: duration, Rate: rate, CPUs: r.placed.Generator,
@@ -51,29 +51,30 @@ func (r *run) loadSide(ctx context.Context, s side, sub *subject, rate float64, 
 	o, err := plan.Run(bounded)
 	switch {
 	case ctx.Err() != nil:
-		return figures{}, context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	case err != nil:
-		return figures{}, err
+		return nil, err
 	case bounded.Err() != nil:
-		return figures{}, fmt.Errorf("load on %s did not end in time", s.address)
+		return nil, fmt.Errorf("load on %s did not end in time", s.address)
 	case failed != nil:
 		if s.server != nil {
 			select { // if the server has exited, its own error explains more
 			case <-s.server.exited:
-				return figures{}, s.server.died()
+				return nil, s.server.died()
 			case <-time.After(endPatience):
 			}
 		}
-		return figures{}, fmt.Errorf("CPU time and memory of %s, process %d: %w", cmp.Or(s.name, "the server"), s.pid, failed)
+		return nil, fmt.Errorf("CPU time and memory of process %d (%s): %w", s.pid, s.name, failed)
 	}
 	return figuresOf(o, before, after, s.pid != 0), nil
 }
 
-func figuresOf(o *load.Outcome, before, after load.Usage, known bool) figures {
-	f := figures{
+func figuresOf(o *load.Outcome, before, after load.Usage, known bool) *figures {
+	f := &figures{
 		Requests: o.Requests, Seconds: o.Elapsed.Seconds(), CPU: unknown, Memory: unknown, Busy: o.Busy,
-		Latency: latencies{o.Latency}, Missed: o.Missed, Late: o.Late, Errors: o.Errors,
+		Missed: o.Missed, Late: o.Late, Errors: o.Errors,
 	}
+	o.Latency.Read(&f.Latency.Snapshot)
 	if f.Seconds > 0 {
 		f.Rate = float64(f.Requests) / f.Seconds
 	}
@@ -100,12 +101,13 @@ func (r *run) measureRounds(ctx context.Context, res *result, sides []side, sub 
 		}
 	}
 	for range r.opts.Rounds {
-		p, err := one(ctx, sides, sub, rate)
+		all, err := one(ctx, sides, sub, rate)
 		if err != nil {
 			return err
 		}
-		p.Ratio = p.ratio()
-		res.Rounds = append(res.Rounds, p)
+		done := round{Sides: all}
+		done.Ratio = done.ratio()
+		res.Rounds = append(res.Rounds, done)
 		if res.judge(); res.Void != "" {
 			return nil
 		}
@@ -115,55 +117,54 @@ func (r *run) measureRounds(ctx context.Context, res *result, sides []side, sub 
 
 // inTurn loads the baseline, and then the candidate, at a rate. If the subject has an activity, the
 // candidate is loaded first without and then with the activity.
-func (r *run) inTurn(ctx context.Context, sides []side, sub *subject, rate float64) (p pair, err error) {
-	if p.Baseline, err = r.loadSide(ctx, sides[0], sub, rate, r.opts.Duration); err != nil {
-		return p, err
+func (r *run) inTurn(ctx context.Context, sides []side, sub *subject, rate float64) (all map[string]*figures, err error) {
+	all = map[string]*figures{}
+	if all[nameOfBaseline], err = r.loadSide(ctx, sides[0], sub, rate, r.opts.Duration); err != nil {
+		return nil, err
 	}
 	if sub.during != nil {
-		var quiet figures
-		if quiet, err = r.loadSide(ctx, sides[1], sub, rate, r.opts.Duration); err != nil {
-			return p, err
+		if all[nameOfQuiet], err = r.loadSide(ctx, sides[1], sub, rate, r.opts.Duration); err != nil {
+			return nil, err
 		}
-		p.Quiet = &quiet
 	}
-	p.Candidate, err = r.loadDuring(ctx, sides[1], sub, rate)
-	return p, err
+	all[nameOfCandidate], err = r.loadDuring(ctx, sides[1], sub, rate)
+	return all, err
 }
 
 // atOnce loads the candidate alone, except with --together, and then all sides at once.
-func (r *run) atOnce(ctx context.Context, sides []side, sub *subject, _ float64) (p pair, err error) {
-	if !r.opts.Together {
-		var alone figures
-		if alone, err = r.loadSide(ctx, sides[1], sub, 0, r.opts.Duration); err != nil {
-			return p, err
-		}
-		p.Alone = &alone
+func (r *run) atOnce(ctx context.Context, sides []side, sub *subject, _ float64) (map[string]*figures, error) {
+	if r.opts.Together {
+		return r.together(ctx, sides, sub)
+	}
+	alone, err := r.loadSide(ctx, sides[1], sub, 0, r.opts.Duration)
+	if err != nil {
+		return nil, err
 	}
 	all, err := r.together(ctx, sides, sub)
-	if err != nil {
-		return p, err
+	if err == nil {
+		all[nameOfAlone] = alone
 	}
-	p.Baseline, p.Candidate, p.Rivals = all[0], all[1], map[string]*figures{}
-	for i := range sides[2:] {
-		p.Rivals[sides[2+i].name] = &all[2+i]
-	}
-	return p, nil
+	return all, err
 }
 
 // together loads all sides at the same time, on the same processors: other activity on the machine
 // affects all of them equally.
-func (r *run) together(ctx context.Context, sides []side, sub *subject) ([]figures, error) {
-	all, failed := make([]figures, len(sides)), make([]error, len(sides))
+func (r *run) together(ctx context.Context, sides []side, sub *subject) (map[string]*figures, error) {
+	loaded, failed := make([]*figures, len(sides)), make([]error, len(sides))
 	var loads sync.WaitGroup
 	for i := range sides {
-		loads.Go(func() { all[i], failed[i] = r.loadSide(ctx, sides[i], sub, 0, r.opts.Duration) })
+		loads.Go(func() { loaded[i], failed[i] = r.loadSide(ctx, sides[i], sub, 0, r.opts.Duration) })
 	}
 	loads.Wait()
+	all := map[string]*figures{}
+	for i := range sides {
+		all[sides[i].name] = loaded[i]
+	}
 	return all, cmp.Or(failed...)
 }
 
 // loadDuring loads the candidate while the subject's own activity runs.
-func (r *run) loadDuring(ctx context.Context, candidate side, sub *subject, rate float64) (figures, error) {
+func (r *run) loadDuring(ctx context.Context, candidate side, sub *subject, rate float64) (*figures, error) {
 	if sub.during == nil {
 		return r.loadSide(ctx, candidate, sub, rate, r.opts.Duration)
 	}

@@ -30,16 +30,6 @@ type unasked struct {
 	Why      string `json:"why"`
 }
 
-func (r *run) kind() string {
-	switch {
-	case r.opts.Curve:
-		return "curve"
-	case r.opts.Rate.given():
-		return "open_loop"
-	}
-	return "closed_loop"
-}
-
 // warmup returns how long requests are sent before a round counts.
 func warmup(duration time.Duration) time.Duration {
 	return min(max(duration/5, 50*time.Millisecond), time.Second)

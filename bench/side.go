@@ -9,11 +9,16 @@ import (
 
 // side is a server under load: the baseline, the candidate or a rival.
 type side struct {
-	name    string // of a rival
+	name    string
 	address string
 	pid     int         // 0 if unknown
 	server  *server     // nil if bench did not start it
 	wants   []load.Want // the expected answers; nil selects those of the subject
+}
+
+// side returns a started server under a name.
+func (s *server) side(name string) side {
+	return side{name: name, address: s.address, pid: s.pid, server: s}
 }
 
 // subject is a row of the table: requests, and how to measure them.

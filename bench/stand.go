@@ -56,7 +56,7 @@ func (st *stand) open(ctx context.Context) (side, error) {
 	if st.server, err = st.run.startServer(ctx, []string{st.configuration}); err != nil {
 		return side{}, err
 	}
-	return side{address: st.server.address, pid: st.server.pid, server: st.server}, nil
+	return st.server.side(nameOfCandidate), nil
 }
 
 // rewrite rewrites the configuration at intervals, each time with one more endpoint at its

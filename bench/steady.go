@@ -51,7 +51,7 @@ func statuses(e *item.Endpoint) []int {
 // single response, or each item of responses that can be chosen.
 func likely(e *item.Endpoint) []item.Outcome {
 	if len(e.Responses) == 0 {
-		return []item.Outcome{{Response: e.Response, Latency: e.Latency, Fault: e.Fault}}
+		return []item.Outcome{{Response: e.Response, Group: e.Group}}
 	}
 	var all []item.Outcome
 	inTurn := e.Select == item.SelectSequence || e.Select == item.SelectSequenceHold
@@ -59,7 +59,7 @@ func likely(e *item.Endpoint) []item.Outcome {
 		if !inTurn && o.EffectiveWeight() == 0 {
 			continue
 		}
-		policy.Of(&o).Over(policy.Of(e)).Give(&o)
+		o.Group = o.Group.Over(e.Group)
 		all = append(all, o)
 	}
 	return all

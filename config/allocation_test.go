@@ -5,13 +5,13 @@ package config
 import (
 	"testing"
 
-	"mockserver/config/syntax"
+	"mockserver/internal/json"
 )
 
 func TestNumbersAreCheckedWithoutAllocating(t *testing.T) {
 	text, bytes := "-12.50e+3", []byte("-12.50e+3")
 	allocs := testing.AllocsPerRun(100, func() {
-		if !syntax.IsJSONNumber(text) || !syntax.IsJSONNumber(bytes) {
+		if !json.IsNumber(text) || !json.IsNumber(bytes) {
 			t.Error("a number is not accepted")
 		}
 	})

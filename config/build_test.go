@@ -262,8 +262,8 @@ func TestNew_FindsMistakes(t *testing.T) {
 					t.Errorf("got %q, want [1].endpoint.%s", p, c.want[i])
 				}
 			}
-			if broken := len(c.want) > 0; len(spec.Broken) == 1 != broken || len(spec.Endpoints) == 2 == broken {
-				t.Errorf("got %d endpoints and %d broken ones", len(spec.Endpoints), len(spec.Broken))
+			if broken := len(c.want) > 0; len(spec.Broken.Endpoints) == 1 != broken || len(spec.Endpoints) == 2 == broken {
+				t.Errorf("got %d endpoints and %d broken ones", len(spec.Endpoints), len(spec.Broken.Endpoints))
 			}
 		})
 	}
@@ -296,7 +296,7 @@ func TestNewWebSockets_FindsMistakes(t *testing.T) {
 		Close: &Close{Code: 1006, After: -2}, MaxMessage: -1, Subprotocols: []string{"a b"},
 		OnConnect: &Message{Body: func() {}, Close: &Close{After: 1}},
 	})
-	if len(spec.WebSockets) != 1 || len(spec.BrokenWebSockets) != 1 {
+	if len(spec.WebSockets) != 1 || len(spec.Broken.WebSockets) != 1 {
 		t.Fatalf("got %+v", spec)
 	}
 	want := map[string]bool{".path": true, ".subprotocols[0]": true, ".on-connect.response.body": true, ".on-connect.response.close.after": true, ".on-message[0]": true,
@@ -350,8 +350,8 @@ func TestJoin_KeepsOrderAndProblems(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	if got := plain(joined.Endpoints[0].Path, joined.Endpoints[1].Path, joined.Endpoints[2].Path); !reflect.DeepEqual(got, []string{"/a", "/file", "/b"}) || len(joined.Broken) != 2 {
-		t.Errorf("got %v and %d broken ones", got, len(joined.Broken))
+	if got := plain(joined.Endpoints[0].Path, joined.Endpoints[1].Path, joined.Endpoints[2].Path); !reflect.DeepEqual(got, []string{"/a", "/file", "/b"}) || len(joined.Broken.Endpoints) != 2 {
+		t.Errorf("got %v and %d broken ones", got, len(joined.Broken.Endpoints))
 	}
 	if len(file.Endpoints) != 1 || len(file.Problems) != 1 {
 		t.Error("the joined spec was changed")

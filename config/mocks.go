@@ -214,6 +214,6 @@ func (m *mock) over(e item.Endpoint) item.Endpoint {
 	} else if m.If.Value != "" {
 		e.If = m.If
 	}
-	policy.Of(&m.Endpoint).Over(policy.Of(&e)).Give(&e)
+	e.Group = m.Group.Over(e.Group)
 	return e
 }

@@ -79,7 +79,7 @@ func TestMistakesOfOneFileAreBounded(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			spec := Parse(c.file, []byte(c.text))
 			got := spec.Problems
-			if n := len(spec.Broken) + len(spec.Endpoints); !got[0].Warning && n > syntax.MaxErrors+1 {
+			if n := len(spec.Broken.Endpoints) + len(spec.Endpoints); !got[0].Warning && n > syntax.MaxErrors+1 {
 				t.Errorf("%d endpoints were read", n)
 			}
 			size := 0

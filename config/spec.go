@@ -17,20 +17,12 @@ import (
 // problems found. Load reads one from files, Parse from a text, New makes one from endpoints
 // declared in Go, and Join combines several. A Spec is not modified afterwards.
 type Spec struct {
-	Endpoints  []item.Endpoint
-	WebSockets []item.WebSocket
-	Data       []item.Data
-	Scenarios  []item.Scenario
-	Upstreams  []item.Upstream
+	Items
+	// Broken are the declarations with an error, as far as they could be decoded. They are never
+	// served, and are kept so that further errors in them can be reported.
+	Broken Items
 	// Problems are the errors and warnings found while reading.
 	Problems syntax.Problems
-	// Broken are the endpoints with an error, as far as they could be decoded. They are never
-	// served, and are kept so that further errors in them can be reported.
-	Broken           []item.Endpoint
-	BrokenWebSockets []item.WebSocket // the same for WebSockets
-	BrokenData       []item.Data      // the same for sets
-	BrokenScenarios  []item.Scenario  // the same for scenarios
-	BrokenUpstreams  []string         // the names of upstreams with an error
 
 	documents  []*openapi.Document
 	referenced []string // files that documents and latencies refer to
@@ -83,69 +75,11 @@ func (s *Spec) decodeFile(docs []*syntax.Node, dir string, known int) {
 
 // keep adds the declaration of an item, which is served only if it is valid.
 func (s *Spec) keep(it item.Decoded, dir string, sound bool) {
-	if it.Endpoint != nil {
-		it.Endpoint.Dir = dir
-	}
-	switch {
-	case it.Endpoint != nil && sound:
-		s.Endpoints = append(s.Endpoints, *it.Endpoint)
-	case it.Endpoint != nil:
-		s.Broken = append(s.Broken, *it.Endpoint)
-	case it.Scenario != nil && sound:
-		s.Scenarios = append(s.Scenarios, *it.Scenario)
-	case it.Scenario != nil:
-		s.BrokenScenarios = append(s.BrokenScenarios, *it.Scenario)
-	case it.Upstream != nil:
-		it.Upstream.Dir = dir
-		if sound {
-			s.Upstreams = append(s.Upstreams, *it.Upstream)
-		} else {
-			s.BrokenUpstreams = append(s.BrokenUpstreams, it.Upstream.Name)
-		}
-	case it.Resource != nil:
-		s.keepResource(it, dir, sound)
-	case it.Data != nil:
-		it.Data.Dir = dir
-		if sound {
-			s.Data = append(s.Data, *it.Data)
-		} else {
-			s.BrokenData = append(s.BrokenData, *it.Data)
-		}
-	case it.WebSocket != nil && sound:
-		s.WebSockets = append(s.WebSockets, *it.WebSocket)
-	case it.WebSocket != nil:
-		s.BrokenWebSockets = append(s.BrokenWebSockets, *it.WebSocket)
-	}
-}
-
-// keepResource adds the operations of a resource, and its set if the resource declares it.
-func (s *Spec) keepResource(it item.Decoded, dir string, sound bool) {
-	for i := range it.Operations {
-		it.Operations[i].Dir = dir
-	}
-	if it.Resource.Data != nil {
-		own := *it.Resource.Data
-		own.Dir = dir
-		if sound {
-			s.Data = append(s.Data, own)
-		} else {
-			s.BrokenData = append(s.BrokenData, own)
-		}
-	}
 	if sound {
-		s.Endpoints = append(s.Endpoints, it.Operations...)
+		s.Items.add(it, dir)
 	} else {
-		s.Broken = append(s.Broken, it.Operations...)
+		s.Broken.add(it, dir)
 	}
-}
-
-// has reports whether a file contains a valid declaration.
-func (s *Spec) has(file string) bool {
-	return slices.ContainsFunc(s.Endpoints, func(e item.Endpoint) bool { return e.Pos.File == file }) ||
-		slices.ContainsFunc(s.WebSockets, func(w item.WebSocket) bool { return w.Pos.File == file }) ||
-		slices.ContainsFunc(s.Data, func(d item.Data) bool { return d.Pos.File == file }) ||
-		slices.ContainsFunc(s.Scenarios, func(c item.Scenario) bool { return c.Pos.File == file }) ||
-		slices.ContainsFunc(s.Upstreams, func(u item.Upstream) bool { return u.Pos.File == file })
 }
 
 // orNone returns s or, if s is nil, a spec with a problem that says so.

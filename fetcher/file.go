@@ -107,7 +107,7 @@ func Files(spec *config.Spec, env func(string) (string, bool)) []string {
 		return nil
 	}
 	var all []string
-	for _, endpoints := range [][]item.Endpoint{spec.Endpoints, spec.Broken} {
+	for _, endpoints := range [][]item.Endpoint{spec.Endpoints, spec.Broken.Endpoints} {
 		for i := range endpoints {
 			for _, resp := range endpoints[i].Answers() {
 				if ext := resp.External; ext != nil {

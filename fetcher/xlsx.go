@@ -20,6 +20,7 @@ import (
 
 	"mockserver/config/syntax"
 	"mockserver/fetcher/rows"
+	"mockserver/internal/json"
 	"mockserver/internal/wording"
 )
 
@@ -431,7 +432,7 @@ func (w *workbook) number(stored, style string) (text string, isJSON bool) {
 			return text, false
 		}
 	}
-	if syntax.IsJSONNumber(stored) {
+	if json.IsNumber(stored) {
 		return stored, true
 	}
 	if err == nil && f-f == 0 { // finite, in a form that JSON does not allow, such as .5

@@ -64,7 +64,7 @@ func described(tb testing.TB, configuration string, endpoints ...item.Endpoint) 
 	tb.Helper()
 	s := newServer(Options{})
 	tb.Cleanup(func() { s.compiler.Loader.Close(context.Background()) })
-	if err := s.Apply(config.Join(&config.Spec{Endpoints: endpoints}, config.Parse("mock.yml", []byte(configuration)))); err != nil {
+	if err := s.Apply(config.Join(&config.Spec{Items: config.Items{Endpoints: endpoints}}, config.Parse("mock.yml", []byte(configuration)))); err != nil {
 		tb.Fatal(err)
 	}
 	return s
@@ -174,7 +174,7 @@ func TestOperation_Dynamic(t *testing.T) {
 	bodies := func(seed *uint64) string {
 		s := newServer(Options{Seed: seed})
 		defer s.compiler.Loader.Close(context.Background())
-		if err := s.Apply(&config.Spec{Endpoints: pets()}); err != nil {
+		if err := s.Apply(&config.Spec{Items: config.Items{Endpoints: pets()}}); err != nil {
 			t.Fatal(err)
 		}
 		var all []string

@@ -42,7 +42,7 @@ func CompileCondition(text syntax.Text, scope *Scope) (*Condition, syntax.Proble
 		return nil, s.problems
 	}
 	c := &Condition{root: *root}
-	c.always = root.constant() && root.holds(&matcher.Request{}, nil)
+	c.always = root.every((*expr).constant) && root.holds(&matcher.Request{}, nil)
 	return c, s.problems
 }
 
@@ -63,24 +63,10 @@ func (c *Condition) Always() bool { return c == nil || c.always }
 
 // Steady reports whether the condition has the same result each time for the same request: nothing in
 // it is random or counts.
-func (c *Condition) Steady() bool { return c == nil || c.root.steady() }
-
-func (c *cond) steady() bool {
-	for i := range c.conds {
-		if !c.conds[i].steady() {
-			return false
-		}
-	}
-	return c.left.isSteady() && c.right.isSteady()
-}
+func (c *Condition) Steady() bool { return c == nil || c.root.every((*expr).isSteady) }
 
 func (e *expr) isSteady() bool {
-	for i := range e.filters {
-		if arg := e.filters[i].arg; arg != nil && !arg.isSteady() {
-			return false
-		}
-	}
-	return e.changes() != anyTurn
+	return e.changes() != anyTurn && e.everyArgument((*expr).isSteady)
 }
 
 // test is the operation of a condition.
@@ -117,14 +103,14 @@ type cond struct {
 	operands    [2]string      // for a comparison, as written
 }
 
-// constant reports whether the condition has the same result for every request.
-func (c *cond) constant() bool {
+// every reports whether all operands of the condition are of a kind.
+func (c *cond) every(is func(*expr) bool) bool {
 	for i := range c.conds {
-		if !c.conds[i].constant() {
+		if !c.conds[i].every(is) {
 			return false
 		}
 	}
-	return c.left.constant() && c.right.constant()
+	return is(&c.left) && is(&c.right)
 }
 
 func (c *cond) holds(r *matcher.Request, fr *frame) bool {

@@ -1,6 +1,8 @@
 package renderer
 
 import (
+	"slices"
+
 	"mockserver/matcher"
 	"mockserver/renderer/fake"
 	"mockserver/renderer/value"
@@ -84,6 +86,11 @@ func (s *step) isLength() bool { return s.key == "length" && !s.quoted }
 // constant reports whether the value is the same for every request and needs no computation.
 func (e *expr) constant() bool {
 	return e.op == opLiteral && !e.length && len(e.filters) == 0
+}
+
+// everyArgument reports whether all arguments of filters are of a kind.
+func (e *expr) everyArgument(is func(*expr) bool) bool {
+	return !slices.ContainsFunc(e.filters, func(f filter) bool { return f.arg != nil && !is(f.arg) })
 }
 
 // asJSON makes e represent the JSON value in a message, if the message is JSON. The message may be

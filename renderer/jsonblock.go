@@ -147,21 +147,17 @@ const (
 // within returns the guard inside an if.
 func (g guard) within(n *node) guard {
 	for i := range n.arms {
-		if c := n.arms[i].cond; c != nil && c.asksLength() {
+		if c := n.arms[i].cond; c != nil && !c.every((*expr).ignoresLength) {
 			return counted
 		}
 	}
 	return max(g, guarded)
 }
 
-// asksLength reports whether a condition depends on a length.
-func (c *cond) asksLength() bool {
-	return slices.ContainsFunc(c.conds, func(inner cond) bool { return inner.asksLength() }) || c.left.asksLength() || c.right.asksLength()
-}
-
-func (e *expr) asksLength() bool {
-	return e.length || len(e.steps) > 0 && e.steps[len(e.steps)-1].isLength() ||
-		slices.ContainsFunc(e.filters, func(f filter) bool { return f.name == "length" })
+// ignoresLength reports whether a value does not depend on a length.
+func (e *expr) ignoresLength() bool {
+	return !e.length && (len(e.steps) == 0 || !e.steps[len(e.steps)-1].isLength()) &&
+		!slices.ContainsFunc(e.filters, func(f filter) bool { return f.name == "length" })
 }
 
 // nodes appends the nodes to the current sample.
@@ -186,7 +182,7 @@ func (s *sampler) nodes(nodes []node, g guard) {
 func (s *sampler) branch(n *node, g guard) {
 	for i := range n.arms {
 		a := &n.arms[i]
-		known := a.cond == nil || a.cond.needsNoRequest()
+		known := a.cond == nil || a.cond.every((*expr).needsNoRequest)
 		if known && s.holds(a.cond) || !known && s.picks[n] == i {
 			s.taken = append(s.taken, choice{n, i})
 			s.nodes(a.body, g.within(n))
@@ -219,25 +215,11 @@ func (s *sampler) loop(n *node, g guard) {
 	}
 }
 
-// needsNoRequest reports whether a condition depends only on constants and iterations of loops.
-func (c *cond) needsNoRequest() bool {
-	for i := range c.conds {
-		if !c.conds[i].needsNoRequest() {
-			return false
-		}
-	}
-	return c.left.needsNoRequest() && c.right.needsNoRequest()
-}
-
+// needsNoRequest reports whether a value depends only on constants and iterations of loops.
 func (e *expr) needsNoRequest() bool {
-	for i := range e.filters {
-		if arg := e.filters[i].arg; arg != nil && !arg.needsNoRequest() {
-			return false
-		}
-	}
 	switch e.op {
 	case opLiteral, opLoopIndex, opLoopFirst, opLoopLast:
-		return true
+		return e.everyArgument((*expr).needsNoRequest)
 	}
 	return false
 }

@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"testing"
 
-	"mockserver/config/syntax"
+	"mockserver/internal/json"
 	"mockserver/renderer/scalar"
 )
 
@@ -28,7 +28,7 @@ func TestAppendOrdered_IsTheOrderOfNumbers(t *testing.T) {
 			}
 			for _, most := range []int{8, 512} {
 				x, y := scalar.AppendPlain(nil, []byte(a), most), scalar.AppendPlain(nil, []byte(b), most)
-				if equal := scalar.Compare([]byte(a), []byte(b)) == 0; bytes.Equal(x, y) != equal || !syntax.IsJSONNumber(x) || scalar.Compare(x, []byte(a)) != 0 || len(x) > most+32 {
+				if equal := scalar.Compare([]byte(a), []byte(b)) == 0; bytes.Equal(x, y) != equal || !json.IsNumber(x) || scalar.Compare(x, []byte(a)) != 0 || len(x) > most+32 {
 					t.Errorf("%s and %s are %s and %s", a, b, x, y)
 				}
 			}

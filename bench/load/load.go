@@ -5,7 +5,7 @@
 //	outcome, err := plan.Run(ctx)
 //
 // It also divides the CPUs between the generator and a server, and reads which resources a process
-// has used. It imports no other package of the module.
+// has used.
 package load
 
 import (

@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"mockserver/internal/harness/volume"
+	"mockserver/internal/histogram"
 )
 
 // scripted is a server that runs a function supplied by the test for each connection.
@@ -129,7 +130,7 @@ func mustRun(t *testing.T, l *Plan) *Outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := o.Latency.TotalCount(); uint64(n) != o.Requests {
+	if n := snapshotOf(o).Count; n != o.Requests {
 		t.Errorf("%d latencies of %d requests", n, o.Requests)
 	}
 	if o.Busy < 0 || o.Busy > 1 {
@@ -675,12 +676,17 @@ func TestLoadRateStall(t *testing.T) {
 	})
 }
 
+// snapshotOf returns the latencies of an outcome.
+func snapshotOf(o *Outcome) (s histogram.Snapshot) {
+	o.Latency.Read(&s)
+	return s
+}
+
 // above counts the latencies of d or more.
-func above(o *Outcome, d time.Duration) uint64 {
-	var n uint64
-	for _, bar := range o.Latency.Distribution() {
-		if bar.From >= int64(d) {
-			n += uint64(bar.Count)
+func above(o *Outcome, d time.Duration) (n uint64) {
+	for length, count := range snapshotOf(o).Cells() {
+		if length >= d {
+			n += count
 		}
 	}
 	return n

@@ -7,13 +7,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
+	"mockserver/internal/histogram"
 )
 
 const (
-	shortestLatency = int64(time.Microsecond)
-	longestLatency  = int64(time.Minute)
-	latencyDigits   = 3
 	// errorKinds bounds the kinds of error that are kept: every wrong length of a body is a
 	// different kind.
 	errorKinds = 64
@@ -25,22 +22,22 @@ type Outcome struct {
 	Requests uint64            // answered as expected, while counting
 	Elapsed  time.Duration     // how long requests were counted
 	Errors   map[string]uint64 // what went wrong, and how often: "status 500", "closed by the server"
-	// Latency contains latencies in nanoseconds, 1 µs to 1 min: with a rate from the time a request
-	// was due, otherwise from the time it was sent.
-	Latency *hdrhistogram.Histogram
+	// Latency contains latencies: with a rate from the time a request was due, otherwise from the
+	// time it was sent.
+	Latency histogram.Histogram
 	Missed  uint64  // due with a rate, but not sent before the end
 	Late    uint64  // sent more than a millisecond after they were due
 	Busy    float64 // share of its processors' time that the generator used or lost to others, 0 to 1
 }
 
 func newOutcome() *Outcome {
-	return &Outcome{Errors: map[string]uint64{}, Latency: hdrhistogram.New(shortestLatency, longestLatency, latencyDigits)}
+	return &Outcome{Errors: map[string]uint64{}}
 }
 
-// answered counts an expected answer. A latency over a minute counts as a minute.
+// answered counts an expected answer, with its latency in nanoseconds.
 func (o *Outcome) answered(latency int64) {
 	o.Requests++
-	_ = o.Latency.RecordValue(min(max(latency, 0), longestLatency)) // in range
+	o.Latency.Add(time.Duration(latency))
 }
 
 // fail counts n errors of one kind.
@@ -59,7 +56,7 @@ func (o *Outcome) add(part *Outcome) {
 	for kind, n := range part.Errors {
 		o.fail(kind, n)
 	}
-	o.Latency.Merge(part.Latency) // they have the same bounds: nothing is dropped
+	o.Latency.Merge(&part.Latency)
 }
 
 // Kinds of error that both generators count.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"mockserver/config/policy"
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/wording"
@@ -21,7 +20,7 @@ func check(e *Endpoint, key string, node *syntax.Node, reported map[string]bool)
 	if e.Resource == nil { // a resource checks its own policies and outcomes
 		checkUnseen(c, e.Fault, []string{"response"})
 		checkOutcomes(c, selection{outcomes: e.Responses, by: e.Select, per: e.Per, shared: e.SharesTurns(), fault: e.Fault, finds: finds})
-		policy.Of(e).Check(c, e.Path.Value, nil)
+		e.Group.Check(c, e.Path.Value, nil)
 	}
 	return c.Problems
 }

@@ -49,11 +49,7 @@ type Endpoint struct {
 	Per       syntax.Text // an operand: each of its values has its own turn in a sequence; empty for one turn
 	Scope     string      // the scope of turns: one of policy.LimitScopes, also "" for the first
 
-	// A nil field does not apply: an endpoint has no limits unless it declares them.
-	RateLimit *policy.RateLimit
-	Capacity  *policy.Capacity
-	Latency   *policy.Latency
-	Fault     *policy.Fault
+	policy.Group
 
 	// Operation is what an OpenAPI document declares for the endpoint; nil for any other endpoint.
 	// If it is set, Response is the default answer.

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"mockserver/config/policy"
 	"mockserver/config/table"
 	"mockserver/internal/address"
 )
@@ -15,7 +14,7 @@ func decodeResource(d *table.Decoder, v table.Value) (*Resource, []Endpoint) {
 	table.Fill(d, v.Node, v.Key, resourceFields, r)
 	r.Set = r.setName()
 	c := table.Check(r.Pos, r.Key, v.Node, d.Reported)
-	policy.Of(r).Check(c, r.Path.Value, nil)
+	r.Group.Check(c, r.Path.Value, nil)
 	d.AddAll(append(r.faults(), c.Problems...))
 	operations := r.endpoints()
 	for i := range operations {
@@ -40,12 +39,11 @@ func (r *Resource) endpoints() []Endpoint {
 		if name != "list" && name != "create" {
 			e.Path.Value = strings.TrimSuffix(r.Path.Value, "/") + "/:" + param
 		}
-		policies := policy.Of(r)
+		e.Group = r.Group
 		if on := r.On[name]; on != nil {
 			e.If, e.Response, e.Webhooks, e.Responses, e.Select = on.If, on.Response, on.Webhooks, on.Responses, on.Select
-			policies = policy.Of(on).Over(policies)
+			e.Group = on.Group.Over(r.Group)
 		}
-		policies.Give(&e)
 		all = append(all, e)
 	}
 	return all

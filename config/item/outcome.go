@@ -17,12 +17,12 @@ type Outcome struct {
 	// Weight is the outcome's share in the sum of all weights. A Weight of 0 counts as 1 unless
 	// Weighted is set.
 	Weight   float64
-	Weighted bool            // a Weight of 0 applies
-	Response Response        `key:""`
-	Latency  *policy.Latency // nil means the latency of the endpoint, the zero Latency means none
-	Fault    *policy.Fault   // nil means the fault of the endpoint
-	Webhooks []Webhook       // nil means those of the endpoint, an empty slice means none
-	Do       []Do            // nil means those of the endpoint, an empty slice means none
+	Weighted bool     // a Weight of 0 applies
+	Response Response `key:""`
+	// The policies that it does not declare are those of the endpoint; the zero Latency means none.
+	policy.Group
+	Webhooks []Webhook // nil means those of the endpoint, an empty slice means none
+	Do       []Do      // nil means those of the endpoint, an empty slice means none
 }
 
 // The ways in which one of several outcomes is selected.
@@ -126,7 +126,7 @@ func checkOutcomes(c *table.Checker, s selection) {
 		checkAnswer(c, &o.Response, s.finds, at)
 		checkChanges(c, o.Do, s.finds, at)
 		checkWebhooks(c, o.Webhooks, at)
-		policy.Of(o).Check(c, "", at)
+		o.Group.Check(c, "", at)
 		checkUnseen(c, cmp.Or(o.Fault, s.fault), at)
 	}
 	checkWeights(c, s)

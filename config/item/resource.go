@@ -38,11 +38,8 @@ type Resource struct {
 	PutCreates bool        // PUT of a row that does not exist creates it
 	Strict     bool        // unknown parameters are refused
 
-	RateLimit *policy.RateLimit
-	Capacity  *policy.Capacity
-	Latency   *policy.Latency
-	Fault     *policy.Fault
-	On        map[string]*On // by operation
+	policy.Group
+	On map[string]*On // by operation
 }
 
 // Page says how lists are split into pages.
@@ -63,8 +60,7 @@ type On struct {
 	Key      string
 	If       syntax.Text
 	Response Response `key:""` // only its status and headers
-	Latency  *policy.Latency
-	Fault    *policy.Fault
+	policy.Group
 	Webhooks []Webhook
 	// Responses are several answers, of which each request gets one. An answer without a body
 	// returns the rows. An answer with a body is sent instead of the rows, and the operation then
@@ -246,7 +242,7 @@ func setOn(d *table.Decoder, v table.Value, r *Resource) {
 			c := table.Check(on.Pos, v.Key, v.Node, d.Reported)
 			checkUnseen(c, on.Fault, nil)
 			checkOutcomes(c, selection{outcomes: on.Responses, by: on.Select, fault: on.Fault})
-			policy.Of(on).Check(c, "", nil)
+			on.Group.Check(c, "", nil)
 			d.AddAll(c.Problems)
 			r.On[row.Key] = on
 		}))

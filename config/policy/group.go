@@ -9,8 +9,7 @@ import (
 )
 
 // Group contains the policies of one declaration. The field of a policy that is not declared is
-// nil. A type whose declarations have policies has fields with the same names and types as a Group:
-// Endpoint has all of them.
+// nil. The types of declarations with policies embed it.
 type Group struct {
 	Latency   *Latency
 	Fault     *Fault
@@ -18,25 +17,14 @@ type Group struct {
 	Capacity  *Capacity
 }
 
-// Of returns the policies of a declaration, given a pointer to it.
-func Of(declaration any) (g Group) {
-	g.each(declaration, func(own, its reflect.Value) { own.Set(its) })
-	return g
-}
-
-// Give sets the policies of a declaration, given a pointer to it. Policies for which its type has
-// no field are left out.
-func (g Group) Give(declaration any) {
-	g.each(declaration, func(own, its reflect.Value) { its.Set(own) })
-}
-
 // Over returns the policies of g, with those of other where g does not declare one.
 func (g Group) Over(other Group) Group {
-	g.each(&other, func(own, its reflect.Value) {
-		if own.IsNil() {
-			own.Set(its)
+	own, its := reflect.ValueOf(&g).Elem(), reflect.ValueOf(other)
+	for i := range own.NumField() {
+		if own.Field(i).IsNil() {
+			own.Field(i).Set(its.Field(i))
 		}
-	})
+	}
 	return g
 }
 
@@ -85,17 +73,6 @@ func (g Group) Answers() (all []Answer) {
 		all = append(all, p.answers()...)
 	}
 	return all
-}
-
-// each calls f for each policy that a declaration can have, with the field of g and the field of
-// the declaration.
-func (g *Group) each(declaration any, f func(own, its reflect.Value)) {
-	own, of := reflect.ValueOf(g).Elem(), reflect.ValueOf(declaration).Elem()
-	for i := range own.NumField() {
-		if its := of.FieldByName(own.Type().Field(i).Name); its.IsValid() {
-			f(own.Field(i), its)
-		}
-	}
 }
 
 // Check checks the policies under their keys, below the keys at. path is the path of the endpoint.

@@ -6,29 +6,13 @@ import (
 	"testing"
 )
 
-// answer is a type that can have only some of the policies.
-type answer struct {
-	Status  int
-	Latency *Latency
-	Fault   *Fault
-}
-
-func TestGroup_OfAndGive(t *testing.T) {
-	a := answer{Status: 200, Latency: &Latency{Min: 1}}
-	s := Of(&a)
-	if s.Latency != a.Latency || s.Fault != nil || s.RateLimit != nil {
-		t.Errorf("got %+v", s)
-	}
-	s = s.Over(Group{Latency: &Latency{Min: 2}, Fault: &Fault{Type: "empty"}, RateLimit: &RateLimit{}})
+func TestGroup_Over(t *testing.T) {
+	s := Group{Latency: &Latency{Min: 1}}.Over(Group{Latency: &Latency{Min: 2}, Fault: &Fault{Type: "empty"}, RateLimit: &RateLimit{}})
 	if s.Latency.Min != 1 || s.Fault == nil || s.RateLimit == nil || s.Capacity != nil {
 		t.Errorf("over others: %+v", s)
 	}
 	if want := []string{"latency", "fault", "rate-limit"}; !slices.Equal(s.Keys(), want) {
 		t.Errorf("keys %q, want %q", s.Keys(), want)
-	}
-	s.Give(&a)
-	if want := (answer{Status: 200, Latency: s.Latency, Fault: s.Fault}); a != want {
-		t.Errorf("gave %+v, want %+v", a, want)
 	}
 }
 

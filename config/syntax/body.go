@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"mockserver/internal/json"
 	"mockserver/internal/tags"
 	"mockserver/internal/wording"
 )
@@ -18,9 +19,7 @@ func (n *Node) JSON(raw bool, fail func(n *Node, what string)) Text {
 
 // AppendJSON appends a text as a JSON string.
 func AppendJSON(dst []byte, text string) []byte {
-	w := jsonWriter{out: dst, raw: true}
-	w.text(&Text{Value: text})
-	return w.out
+	return json.AppendString(dst, []byte(text))
 }
 
 // jsonWriter writes a node as JSON text. It keeps the order of keys and all digits of numbers.
@@ -104,23 +103,15 @@ func (w *jsonWriter) text(t *Text) {
 // not changed. After each escape it marks the offset in origin, in which s begins at from, unless
 // origin is nil.
 func (w *jsonWriter) escape(s string, origin *Text, from int) {
+	if origin == nil {
+		w.out = json.AppendEscaped(w.out, []byte(s))
+		return
+	}
 	for i, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			w.out = append(w.out, '\\', byte(r))
-		case r == '\n':
-			w.out = append(w.out, `\n`...)
-		case r == '\r':
-			w.out = append(w.out, `\r`...)
-		case r == '\t':
-			w.out = append(w.out, `\t`...)
-		case r < 0x20:
-			w.out = fmt.Appendf(w.out, `\u%04x`, r)
-		default:
-			w.out = utf8.AppendRune(w.out, r)
-			continue
+		before := len(w.out)
+		if w.out = json.AppendEscaped(w.out, []byte(string(r))); r < utf8.RuneSelf && len(w.out) != before+1 {
+			w.mark(origin, from+i+1)
 		}
-		w.mark(origin, from+i+1)
 	}
 }
 

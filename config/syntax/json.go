@@ -3,6 +3,8 @@ package syntax
 import (
 	"errors"
 	"strings"
+
+	"mockserver/internal/json"
 )
 
 // readJSON reads a .json file. Text that is not JSON is tried as YAML, which allows comments,
@@ -92,7 +94,7 @@ func (r *jsonReader) word(n *Node) error {
 		n.Kind = NullNode
 	case word == "true" || word == "false":
 		n.Kind = BoolNode
-	case IsJSONNumber(word):
+	case json.IsNumber(word):
 		n.Kind, n.Number = NumberNode, word
 	default:
 		return r.expected("a value")

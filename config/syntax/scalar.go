@@ -5,6 +5,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"mockserver/internal/json"
 	"mockserver/internal/wording"
 )
 
@@ -18,7 +19,7 @@ func (r *yamlReader) scalar(n *yaml.Node) *Node {
 	out := r.newNode(TextNode, r.src.place(n))
 	plain := n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0
 	tagged := n.Style&yaml.TaggedStyle != 0
-	if plain && !tagged && IsJSONNumber(n.Value) {
+	if plain && !tagged && json.IsNumber(n.Value) {
 		out.Kind, out.Number = NumberNode, n.Value
 		return out
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	view "mockserver/internal/json"
 	"mockserver/internal/tags"
 )
 
@@ -113,10 +114,10 @@ func FuzzJSONNumber(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		oracle := s != "" && (s[0] == '-' || '0' <= s[0] && s[0] <= '9') && strings.TrimSpace(s) == s && json.Valid([]byte(s))
-		if IsJSONNumber(s) != oracle {
+		if view.IsNumber(s) != oracle {
 			t.Errorf("%q is a number: %v, want %v", s, !oracle, oracle)
 		}
-		if IsJSONNumber([]byte(s)) != oracle {
+		if view.IsNumber([]byte(s)) != oracle {
 			t.Errorf("%q is a number as bytes: %v, want %v", s, !oracle, oracle)
 		}
 		if n := jsonNumber(s); n != "" && !json.Valid([]byte(n)) {

@@ -10,6 +10,7 @@ import (
 
 	"mockserver/config/syntax"
 	"mockserver/internal/flags"
+	"mockserver/internal/json"
 )
 
 // Of returns the field of a key whose value is stored in a Go field; see KeyOf.
@@ -201,7 +202,7 @@ const PercentPattern = `^(0|[1-9][0-9]*)(\.[0-9]+)?%$`
 // percentage returns the number before the % of a text; "" if it is not a percentage.
 func percentage(text string) string {
 	number, ok := strings.CutSuffix(text, "%")
-	if !ok || !syntax.IsJSONNumber(number) || strings.ContainsAny(number, "eE-") {
+	if !ok || !json.IsNumber(number) || strings.ContainsAny(number, "eE-") {
 		return ""
 	}
 	return number

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"testing"
 
-	"mockserver/config/syntax"
+	"mockserver/internal/json"
 )
 
 // FuzzPercentage checks that the decoder accepts exactly the texts that the pattern of the schema
@@ -19,7 +19,7 @@ func FuzzPercentage(f *testing.F) {
 		if known := pattern.MatchString(text); known != (number != "") {
 			t.Errorf("%q is read as %q; the schema accepts it: %v", text, number, known)
 		}
-		if number != "" && (!syntax.IsJSONNumber(number) || number[0] == '-') {
+		if number != "" && (!json.IsNumber(number) || number[0] == '-') {
 			t.Errorf("%q is read as %q", text, number)
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"mockserver/config/syntax"
@@ -12,214 +13,156 @@ import (
 // Schema returns a JSON Schema (draft 7, which editors fully support), as indented JSON text, for a
 // list of maps, each with one of the keys of a table.
 func Schema(title, description string, table []Row) []byte {
-	d := definitions{names: map[string]string{}, taken: map[string]bool{}}
-	item := d.table(table)
-	item.Type, item.MinProperties, item.MaxProperties = "object", 1, 1
-	doc := schema{
-		Dialect:     "http://json-schema.org/draft-07/schema#",
-		Title:       title,
-		Description: description,
-		Type:        "array",
-		Items:       &item,
-		Definitions: d.list,
+	d := definitions{list: syntax.NewMap(), names: map[string]string{}}
+	item := syntax.NewMap().SetText("type", "object")
+	d.keys(item, table)
+	item.Set("minProperties", number(1)).Set("maxProperties", number(1))
+	doc := syntax.NewMap().SetText("$schema", "http://json-schema.org/draft-07/schema#").SetText("title", title).
+		SetText("description", description).SetText("type", "array").Set("items", item).Set("definitions", d.list)
+	var out bytes.Buffer
+	_ = json.Indent(&out, []byte(schemaText(doc)), "", "  ") // it is JSON, so there is no error
+	return append(out.Bytes(), '\n')
+}
+
+func schemaText(s *syntax.Node) string { return s.JSON(true, nil).Value }
+
+func number[T int | int64](n T) *syntax.Node {
+	return syntax.NewNumber(strconv.FormatInt(int64(n), 10))
+}
+
+func textList(texts []string) *syntax.Node {
+	list := syntax.NewList()
+	for _, text := range texts {
+		list.Append(syntax.NewText(text))
 	}
-	return schemaText(doc, "  ")
+	return list
 }
 
 // definitions are the schemas of maps with a table, each written once, because many keys have the
 // same table.
 type definitions struct {
-	list  properties
+	list  *syntax.Node      // by name
 	names map[string]string // by the text of the schema
-	taken map[string]bool   // names in use
 }
 
 // refer returns a reference to the definition of a schema, which is added if it is new. Its name
 // comes from the key whose value it describes.
-func (d *definitions) refer(key string, s schema) schema {
-	text := string(schemaText(s, ""))
+func (d *definitions) refer(key string, s *syntax.Node) *syntax.Node {
+	text := schemaText(s)
 	name, known := d.names[text]
 	if !known {
 		name = key
-		for n := 2; d.taken[name]; n++ {
+		for n := 2; d.list.Get(name) != nil; n++ {
 			name = fmt.Sprintf("%s-%d", key, n)
 		}
-		d.names[text], d.taken[name] = name, true
-		d.list = append(d.list, property{name, s})
+		d.names[text] = name
+		d.list.Set(name, s)
 	}
-	return schema{Ref: "#/definitions/" + name}
+	return syntax.NewMap().SetText("$ref", "#/definitions/"+name) // draft 7 ignores all keywords next to it
 }
 
-// schemaText returns JSON text in which < and & are not escaped. Values made of texts, numbers,
-// lists and structs can always be encoded, so there is no error.
-func schemaText(v any, indent string) []byte {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", indent)
-	_ = e.Encode(v)
-	return out.Bytes()
-}
-
-// schema is a JSON Schema, as far as the tables need one. The keywords for one type do not restrict
-// values of other types.
-type schema struct {
-	Dialect     string `json:"$schema,omitempty"`
-	Ref         string `json:"$ref,omitempty"` // draft 7 ignores all keywords next to it
-	Title       string `json:"title,omitempty"`
-	Description string `json:"description,omitempty"`
-	Type        any    `json:"type,omitempty"` // a text, or a list of texts; nil for anything
-
-	AnyOf     []schema `json:"anyOf,omitempty"`
-	OneOf     []schema `json:"oneOf,omitempty"`
-	Enum      []any    `json:"enum,omitempty"`
-	MinLength int      `json:"minLength,omitempty"`
-	Pattern   string   `json:"pattern,omitempty"`
-
-	Minimum          *int64 `json:"minimum,omitempty"`
-	ExclusiveMinimum *int64 `json:"exclusiveMinimum,omitempty"`
-	Maximum          *int64 `json:"maximum,omitempty"`
-
-	Items *schema `json:"items,omitempty"`
-
-	Properties           properties `json:"properties,omitempty"`
-	PatternProperties    properties `json:"patternProperties,omitempty"`
-	Required             []string   `json:"required,omitempty"`
-	PropertyNames        *schema    `json:"propertyNames,omitempty"`
-	AdditionalProperties any        `json:"additionalProperties,omitempty"` // false, or a *schema
-	MinProperties        int        `json:"minProperties,omitempty"`
-	MaxProperties        int        `json:"maxProperties,omitempty"`
-
-	Definitions properties `json:"definitions,omitempty"`
-}
-
-// properties are the keys of a map in the order of their table.
-type properties []property
-
-type property struct {
-	key    string
-	schema schema
-}
-
-// MarshalJSON writes an object whose members are in order.
-func (ps properties) MarshalJSON() ([]byte, error) {
-	out := []byte{'{'}
-	for i, p := range ps {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(append(out, schemaText(p.key, "")...), ':')
-		out = append(out, schemaText(p.schema, "")...)
-	}
-	return append(out, '}'), nil
-}
-
-// table returns the schema of a map with a table.
-func (d *definitions) table(table []Row) schema {
-	s := schema{AdditionalProperties: false}
+// keys adds the keys of a map with a table.
+func (d *definitions) keys(s *syntax.Node, table []Row) {
+	var required []string
 	for _, r := range table {
 		if r.Many != nil {
-			s.PatternProperties = append(s.PatternProperties, property{r.Many.Pattern, d.row(r.Key, r)})
+			s.Make("patternProperties").Set(r.Many.Pattern, d.row(r.Key, r))
 			continue
 		}
-		s.Properties = append(s.Properties, property{r.Key, d.row(r.Key, r)})
+		s.Make("properties").Set(r.Key, d.row(r.Key, r))
 		switch {
 		case r.Required && r.Unless != "":
-			s.OneOf = []schema{{Required: []string{r.Key}}, {Required: []string{r.Unless}}}
+			one := syntax.NewMap().Set("required", textList([]string{r.Key}))
+			s.Set("oneOf", syntax.NewList(one, syntax.NewMap().Set("required", textList([]string{r.Unless}))))
 		case r.Required:
-			s.Required = append(s.Required, r.Key)
+			required = append(required, r.Key)
 		}
 	}
-	return s
+	if required != nil {
+		s.Set("required", textList(required))
+	}
+	s.Set("additionalProperties", syntax.NewBool(false))
 }
 
-// row returns the schema of a row, which is the value of a key or in it.
-func (d *definitions) row(key string, r Row) schema {
-	s := schema{}
-	if r.Table != nil {
-		s = d.table(r.Table)
-	}
-	s.Description, s.Type, s.Pattern = r.Doc, r.types(), r.Pattern
-	if r.Filled {
-		s.MinLength = 1
+// row returns the schema of a row, which is the value of a key or in it. The keywords for one type
+// do not restrict values of other types.
+func (d *definitions) row(key string, r Row) *syntax.Node {
+	s := syntax.NewMap().SetText("description", r.Doc)
+	if r.Kinds != Anything {
+		s.Set("type", r.types())
 	}
 	if len(r.Enum) > 0 {
-		s.choice(r)
+		choose(s, r)
 	}
-	if r.Max > 0 {
-		s.Minimum, s.Maximum = bound(r.Min), bound(r.Max)
+	if r.Filled {
+		s.Set("minLength", number(1))
 	}
-	if r.UpTo > 0 {
-		s.Minimum, s.Maximum = bound(0), bound(r.UpTo)
+	s.SetText("pattern", r.Pattern)
+	switch {
+	case r.Max > 0:
+		s.Set("minimum", number(r.Min)).Set("maximum", number(r.Max))
+	case r.UpTo > 0:
+		s.Set("minimum", number(0)).Set("maximum", number(r.UpTo))
+	case r.Length != 0:
+		limitDuration(s, r)
 	}
-	if r.Length != 0 {
-		s.duration(r)
+	d.part(s, "items", key, r.Item)
+	if r.Table != nil {
+		d.keys(s, r.Table)
 	}
-	s.Items, s.PropertyNames = d.part(key, r.Item), d.part(key, r.Name)
-	if r.Value != nil {
-		s.AdditionalProperties = d.part(key, r.Value)
-	}
+	d.part(s, "propertyNames", key, r.Name)
+	d.part(s, "additionalProperties", key, r.Value)
 	if r.Table != nil {
 		return d.refer(key, s)
 	}
 	return s
 }
 
-func bound(n int) *int64 {
-	b := int64(n)
-	return &b
+// part sets a keyword to the schema of a row, if there is one.
+func (d *definitions) part(s *syntax.Node, keyword, key string, r *Row) {
+	if r != nil {
+		s.Set(keyword, d.row(key, *r))
+	}
 }
 
 // DurationPattern matches what time.ParseDuration accepts, without a minus sign, in the syntax that
 // ECMAScript and RE2 have in common.
 const DurationPattern = `^\+?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
 
-// duration adds the restrictions of a duration.
-func (s *schema) duration(r Row) {
+// limitDuration adds the restrictions of a duration.
+func limitDuration(s *syntax.Node, r Row) {
 	if r.Kinds.Has(syntax.TextNode) {
-		s.Pattern = DurationPattern
+		s.SetText("pattern", DurationPattern)
 	}
 	if !r.Kinds.Has(syntax.NumberNode) {
 		return
 	}
 	if r.Length.above() {
-		s.ExclusiveMinimum = bound(0)
+		s.Set("exclusiveMinimum", number(0))
 	} else {
-		s.Minimum = bound(0)
+		s.Set("minimum", number(0))
 	}
 	switch {
 	case r.Length.unit():
-		s.Maximum = bound(0) // any other number needs a unit
+		s.Set("maximum", number(0)) // any other number needs a unit
 	case r.Length.millis() && r.Most > 0:
-		most := r.Most.Milliseconds()
-		s.Maximum = &most
+		s.Set("maximum", number(r.Most.Milliseconds()))
 	}
 }
 
-// part returns the schema of an optional row.
-func (d *definitions) part(key string, r *Row) *schema {
-	if r == nil {
-		return nil
-	}
-	s := d.row(key, *r)
-	return &s
-}
-
-// choice adds the accepted texts, and null if it is accepted. If any case is accepted, the texts
+// choose adds the accepted texts, and null if it is accepted. If any case is accepted, the texts
 // are still listed, so that editors suggest them, next to a pattern for all spellings.
-func (s *schema) choice(r Row) {
-	var words []any
-	for _, word := range r.Enum {
-		words = append(words, word)
-	}
+func choose(s *syntax.Node, r Row) {
+	words := textList(r.Enum)
 	if r.Kinds.Has(syntax.NullNode) {
-		words = append(words, nil)
+		words.Append(&syntax.Node{})
 	}
 	if !r.AnyCase {
-		s.Enum = words
+		s.Set("enum", words)
 		return
 	}
-	s.AnyOf = []schema{{Enum: words}, {Pattern: anyCasePattern(r.Enum)}}
+	spelt := syntax.NewMap().SetText("pattern", anyCasePattern(r.Enum))
+	s.Set("anyOf", syntax.NewList(syntax.NewMap().Set("enum", words), spelt))
 }
 
 // anyCasePattern matches the words in any mix of cases: ^([Gg][Ee][Tt])$.
@@ -234,12 +177,8 @@ func anyCasePattern(words []string) string {
 	return b.String() + ")$"
 }
 
-// types returns the JSON types for a row's kinds: a string for one type, a list for several, nil
-// for all.
-func (r Row) types() any {
-	if r.Kinds == Anything {
-		return nil
-	}
+// types returns the JSON types of a row: a text for one type, a list for several.
+func (r Row) types() *syntax.Node {
 	number := "number"
 	if r.Max > 0 {
 		number = "integer"
@@ -254,7 +193,7 @@ func (r Row) types() any {
 		}
 	}
 	if len(names) == 1 {
-		return names[0]
+		return syntax.NewText(names[0])
 	}
-	return names
+	return textList(names)
 }

@@ -200,36 +200,47 @@ func (c *checker) str() bool {
 }
 
 func (c *checker) number() bool {
-	if c.at < len(c.text) && c.text[c.at] == '-' {
-		c.at++
-	}
-	zero := c.at < len(c.text) && c.text[c.at] == '0'
-	if n := c.digits(); n == 0 || zero && n > 1 {
-		return false
-	}
-	if c.at < len(c.text) && c.text[c.at] == '.' {
-		c.at++
-		if c.digits() == 0 {
-			return false
-		}
-	}
-	if c.at < len(c.text) && c.text[c.at]|0x20 == 'e' {
-		c.at++
-		if c.at < len(c.text) && (c.text[c.at] == '+' || c.text[c.at] == '-') {
-			c.at++
-		}
-		return c.digits() > 0
-	}
-	return true
+	end := numberEnd(c.text, c.at)
+	c.at = max(end, c.at)
+	return end >= 0
 }
 
-// digits scans decimal digits and returns their number.
-func (c *checker) digits() int {
-	start := c.at
-	for c.at < len(c.text) && isDigit(c.text[c.at]) {
-		c.at++
+// IsNumber reports whether a text is a number by the grammar of RFC 8259: no blanks, no leading
+// zeros, digits on both sides of the point. It does not allocate.
+func IsNumber[T string | []byte](s T) bool { return len(s) > 0 && numberEnd(s, 0) == len(s) }
+
+// numberEnd returns where the number in s that starts at i ends, or -1 if none does.
+func numberEnd[T string | []byte](s T, i int) int {
+	if i < len(s) && s[i] == '-' {
+		i++
 	}
-	return c.at - start
+	whole := digitsEnd(s, i)
+	if whole == i || whole > i+1 && s[i] == '0' {
+		return -1
+	}
+	if i = whole; i < len(s) && s[i] == '.' {
+		if i = digitsEnd(s, i+1); i == whole+1 {
+			return -1
+		}
+	}
+	if i == len(s) || s[i]|0x20 != 'e' {
+		return i
+	}
+	if i++; i < len(s) && (s[i] == '+' || s[i] == '-') {
+		i++
+	}
+	if end := digitsEnd(s, i); end > i {
+		return end
+	}
+	return -1
+}
+
+// digitsEnd returns where the decimal digits in s that start at i end.
+func digitsEnd[T string | []byte](s T, i int) int {
+	for i < len(s) && isDigit(s[i]) {
+		i++
+	}
+	return i
 }
 
 func isDigit(c byte) bool { return c-'0' < 10 }

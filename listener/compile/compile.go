@@ -49,17 +49,17 @@ func (c *Compiler) Compile(spec *config.Spec) (*Snapshot, syntax.Problems) {
 		problems = append(problems, wrong...)
 		steady[i] = c.steady
 	}
-	if len(spec.Broken) > 0 {
+	if len(spec.Broken.Endpoints) > 0 {
 		known := spec.Problems.Places()
-		for i := range spec.Broken {
-			_, _, wrong := c.endpoint(&spec.Broken[i])
+		for i := range spec.Broken.Endpoints {
+			_, _, wrong := c.endpoint(&spec.Broken.Endpoints[i])
 			problems = append(problems, known.LeaveOut(wrong)...)
 		}
 	}
 	sockets, wrong := c.sockets.Compile(spec.WebSockets)
 	problems = append(problems, wrong...)
-	if len(spec.BrokenWebSockets) > 0 {
-		_, wrong := c.sockets.Compile(spec.BrokenWebSockets)
+	if len(spec.Broken.WebSockets) > 0 {
+		_, wrong := c.sockets.Compile(spec.Broken.WebSockets)
 		problems = append(problems, spec.Problems.Places().LeaveOut(wrong)...)
 	}
 	if problems.Err() != nil {

@@ -33,8 +33,8 @@ func (p *proxies) compileUpstreams(spec *config.Spec, env func(string) (string, 
 	p.upstreams.Begin()
 	p.Recordings.Begin()
 	p.named = map[string]*upstream.Upstream{}
-	for _, name := range spec.BrokenUpstreams {
-		p.named[name] = nil
+	for i := range spec.Broken.Upstreams {
+		p.named[spec.Broken.Upstreams[i].Name] = nil
 	}
 	scope := &renderer.Scope{Env: env}
 	for i := range spec.Upstreams {

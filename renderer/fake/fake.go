@@ -12,7 +12,6 @@ import (
 
 	"github.com/brianvoe/gofakeit/v7"
 
-	"mockserver/config/syntax"
 	view "mockserver/internal/json"
 	"mockserver/internal/wording"
 	"mockserver/matcher"
@@ -108,7 +107,7 @@ func (d *Data) Value(random *matcher.Random) value.Value {
 		return value.Value{}
 	}
 	switch {
-	case syntax.IsJSONNumber(b):
+	case view.IsNumber(b):
 		return value.Value{Kind: value.Number, Raw: b}
 	case b[0] == '[':
 		return value.Value{Kind: value.Array, Raw: b}

@@ -3,7 +3,7 @@ package scalar
 import (
 	"bytes"
 
-	"mockserver/config/syntax"
+	"mockserver/internal/json"
 )
 
 // A key that is a number has the same form in all notations: 4, 4.0 and 4e0 are the key 4. So has a
@@ -17,7 +17,7 @@ func IsKey(text []byte) bool {
 	for digits < len(text) && '0' <= text[digits] && text[digits] <= '9' {
 		digits++
 	}
-	return digits > 0 && digits == len(text) && (digits == 1 || text[0] != '0') || !syntax.IsJSONNumber(text)
+	return digits > 0 && digits == len(text) && (digits == 1 || text[0] != '0') || !json.IsNumber(text)
 }
 
 // IsAmbiguous reports whether a text that is a number may be meant otherwise.

@@ -7,7 +7,7 @@ import (
 	"math/big"
 	"strconv"
 
-	"mockserver/config/syntax"
+	"mockserver/internal/json"
 )
 
 // IsNumeric reports whether conditions and arithmetic treat a text as a number: it is a JSON
@@ -19,7 +19,7 @@ func IsNumeric(b []byte) bool {
 	for len(b) > 1 && b[0] == '0' && '0' <= b[1] && b[1] <= '9' {
 		b = b[1:]
 	}
-	return len(b) > 0 && b[0] != '-' && syntax.IsJSONNumber(b)
+	return len(b) > 0 && b[0] != '-' && json.IsNumber(b)
 }
 
 // Decimal is a number split into its parts. Its value is 0.DIGITS × 10^exp, with the digits of

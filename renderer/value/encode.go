@@ -1,7 +1,6 @@
 package value
 
 import (
-	"mockserver/config/syntax"
 	"mockserver/internal/json"
 )
 
@@ -21,7 +20,7 @@ func (v Value) AppendJSON(dst []byte) []byte {
 // AppendUnquoted is like AppendJSON, except that a text that is a number, true, false or null is
 // written without quotes.
 func (v Value) AppendUnquoted(dst []byte) []byte {
-	if v.Kind == Text && (syntax.IsJSONNumber(v.Raw) || IsKeyword(v.Raw)) {
+	if v.Kind == Text && (json.IsNumber(v.Raw) || IsKeyword(v.Raw)) {
 		return append(dst, v.Raw...)
 	}
 	return v.AppendJSON(dst)

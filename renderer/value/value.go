@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"mockserver/config/syntax"
 	"mockserver/internal/json"
 	"mockserver/matcher"
 	"mockserver/renderer/scalar"
@@ -228,7 +227,7 @@ func Literal(word string) (Value, bool) {
 		return OfBool(false), true
 	case word == "null":
 		return Value{Kind: Null, Raw: nullText}, true
-	case syntax.IsJSONNumber(word):
+	case json.IsNumber(word):
 		return Value{Kind: Number, Raw: []byte(word)}, true
 	}
 	return Value{}, false

@@ -14,6 +14,7 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
+	"mockserver/internal/json"
 )
 
 // inPlace is the maximum size, in bytes, of a set of rows that is written into the configuration;
@@ -179,7 +180,7 @@ func keyless(list *syntax.Node) string {
 		if id == nil || id.Kind != syntax.TextNode && id.Kind != syntax.NumberNode || id.Text.Value == "" {
 			return "not all of its items have an id"
 		}
-		if text := id.Text.Value; syntax.IsJSONNumber([]byte(text)) && (text == "-0" || strings.Contains(text, ".") || id.Kind == syntax.NumberNode && strings.ContainsAny(text, "eE")) {
+		if text := id.Text.Value; json.IsNumber([]byte(text)) && (text == "-0" || strings.Contains(text, ".") || id.Kind == syntax.NumberNode && strings.ContainsAny(text, "eE")) {
 			return fmt.Sprintf("the id %s is not written as an integer", text) // 1, 1.0 and 1e0 are one key here
 		}
 		if seen[id.Text.Value] {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"mockserver/config/item"
-	"mockserver/config/policy"
 	"mockserver/config/syntax"
 	"mockserver/internal/address"
 	"mockserver/internal/secret"
@@ -58,7 +57,7 @@ func (x *exporter) answers(responses *syntax.Node, e *item.Endpoint) {
 // ownAnswers adds the responses that the server itself may send for an endpoint, except those whose
 // statuses already have responses.
 func ownAnswers(responses *syntax.Node, e *item.Endpoint) {
-	for _, a := range policy.Of(e).Answers() {
+	for _, a := range e.Group.Answers() {
 		if code := strconv.Itoa(a.Status); responses.Get(code) == nil {
 			responses.Set(code, syntax.NewMap().SetText("description", a.Why))
 		}

@@ -48,14 +48,16 @@ func (c *Content) Asked(body []byte, parameters []PathParameter) *BoundMembers {
 	if err != nil || !ok {
 		return nil
 	}
-	a, object, schemas := &BoundMembers{}, root, []*openapi3.SchemaRef{c.schema}
+	check := validator{m: c.m, lenient: true}
+	a, object, g := &BoundMembers{}, root, check.describing(root, c.schema)
 	parameterOf := parametersOf(root, parameters)
 	if parameterOf == nil {
 		if a.within = onlyObject(root); a.within == "" {
 			return nil
 		}
 		within, _ := root.Get(a.within)
-		object, schemas = within.(*jsonvalue.Object), schemasOf(a.within, schemas)
+		object = within.(*jsonvalue.Object)
+		g = check.describing(within, c.m.propertyOf(g.schemas, a.within).schemas...)
 		parameterOf = parametersOf(object, parameters)
 	}
 	for i, at := range parameterOf {
@@ -63,7 +65,7 @@ func (c *Content) Asked(body []byte, parameters []PathParameter) *BoundMembers {
 		if at < 0 {
 			continue
 		}
-		if accepted, ok := c.m.accepted(m.Value, parameters[at].Schema, schemasOf(m.Name, schemas)); ok {
+		if accepted, ok := c.m.accepted(m.Value, parameters[at].Schema, c.m.propertyOf(g.schemas, m.Name).schemas); ok {
 			a.members = append(a.members, boundMember{m.Name, at, m.Value, accepted})
 		}
 	}
@@ -71,30 +73,6 @@ func (c *Content) Asked(body []byte, parameters []PathParameter) *BoundMembers {
 		return nil
 	}
 	return a
-}
-
-// schemasOf returns the schemas of a property in schemas and in all schemas that they are composed
-// of, whichever branches apply.
-func schemasOf(name string, schemas []*openapi3.SchemaRef) (all []*openapi3.SchemaRef) {
-	seen := map[*openapi3.Schema]bool{}
-	var collect func(refs openapi3.SchemaRefs)
-	collect = func(refs openapi3.SchemaRefs) {
-		for _, ref := range refs {
-			if ref == nil || ref.Value == nil || seen[ref.Value] {
-				continue
-			}
-			s := ref.Value
-			seen[s] = true
-			if property := s.Properties[name]; property != nil && property.Value != nil && !slices.Contains(all, property) {
-				all = append(all, property)
-			}
-			collect(s.AllOf)
-			collect(s.OneOf)
-			collect(s.AnyOf)
-		}
-	}
-	collect(schemas)
-	return all
 }
 
 // accepted reports whether a member with certain schemas may have the values of a parameter, and

@@ -196,7 +196,7 @@ func (d *draft) merged(refs []*openapi3.SchemaRef, attempt int) *merged {
 			return kept.(*merged)
 		}
 	}
-	g := d.m.merge(refs, func(n int) int {
+	g := d.m.merge(refs, func(n int, _ func(int) *openapi3.SchemaRef) int {
 		i := attempt % n
 		if attempt /= n; d.fresh || d.wild {
 			i = (i + d.random.IntN(n)) % n

@@ -61,7 +61,7 @@ func (m *Maker) headerContent(h *openapi3.Header, media, at string) (string, boo
 
 // given reports whether a schema, or the only schema in its allOf, provides a value.
 func (m *Maker) given(s *openapi3.Schema, depth int) bool {
-	if s == nil || depth > deepestSchema {
+	if s == nil || depth > deepestBody {
 		return false
 	}
 	if s.Example != nil || len(s.Examples) > 0 || s.Default != nil || len(s.Enum) > 0 || s.Const != nil {

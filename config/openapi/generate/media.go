@@ -228,12 +228,13 @@ func (e *encoder) parts(v any) []byte {
 		o.Set("value", v)
 	}
 	check := validator{m: e.m, request: e.way == toServer}
+	g := check.describing(v, e.schema)
 	for _, m := range o.Members {
 		items, isList := m.Value.([]any)
 		if !isList {
 			items = []any{m.Value}
 		}
-		ref := check.propertySchema(e.schema, v, m.Name)
+		ref := check.propertySchema(g, m.Name)
 		for _, item := range items {
 			e.part(w, m.Name, ref, item)
 		}

@@ -85,12 +85,15 @@ type merger struct {
 	m      *Maker
 	names  []string // names of the components seen so far, the most specific first
 	seen   []*openapi3.Schema
-	choose func(n int) int
+	choose choice
 }
 
-// merge combines all the schemas. In each oneOf, anyOf and if with n branches it takes the branch
-// that choose(n) returns.
-func (m *Maker) merge(refs []*openapi3.SchemaRef, choose func(n int) int) *merged {
+// choice returns the index of one of n branches.
+type choice func(n int, branch func(i int) *openapi3.SchemaRef) int
+
+// merge combines all the schemas. In each oneOf, anyOf and if it takes the branch that choose
+// returns.
+func (m *Maker) merge(refs []*openapi3.SchemaRef, choose choice) *merged {
 	g := &merger{m: m, choose: choose, merged: &merged{kinds: anyKind, choices: 1}}
 	for _, ref := range refs {
 		g.add(ref, true)
@@ -188,7 +191,7 @@ func (g *merger) addValues(s *openapi3.Schema, top bool) {
 func (g *merger) addBranches(s *openapi3.Schema, top bool) {
 	for _, branches := range []openapi3.SchemaRefs{s.OneOf, s.AnyOf} {
 		if len(branches) > 0 {
-			branch := nullLast(branches)[g.pick(len(branches))]
+			branch := g.pick(nullLast(branches)...)
 			g.discriminate(s.Discriminator, branch)
 			g.add(branch, top)
 		}
@@ -197,7 +200,7 @@ func (g *merger) addBranches(s *openapi3.Schema, top bool) {
 		g.addSubtype(s.Discriminator)
 	}
 	if s.If != nil && (s.Then != nil || s.Else != nil) {
-		if g.pick(2) == 0 {
+		if g.pick(s.If, nil) != nil {
 			g.add(s.If, false)
 			g.add(s.Then, false)
 		} else {
@@ -205,9 +208,7 @@ func (g *merger) addBranches(s *openapi3.Schema, top bool) {
 		}
 	}
 	for _, name := range jsonvalue.SortedNames(s.DependentSchemas) {
-		if g.pick(2) == 0 { // most objects have the property that the schema depends on
-			g.add(s.DependentSchemas[name], false)
-		}
+		g.add(g.pick(s.DependentSchemas[name], nil), false) // most objects have the property
 	}
 }
 
@@ -225,10 +226,15 @@ func nullLast(branches openapi3.SchemaRefs) openapi3.SchemaRefs {
 	})
 }
 
-func (g *merger) pick(n int) int {
+// pick returns one of the branches.
+func (g *merger) pick(branches ...*openapi3.SchemaRef) *openapi3.SchemaRef {
+	return branches[g.pickOf(len(branches), func(i int) *openapi3.SchemaRef { return branches[i] })]
+}
+
+func (g *merger) pickOf(n int, branch func(i int) *openapi3.SchemaRef) int {
 	g.hard = g.hard || n > 1
 	g.choices = min(g.choices*n, 1<<20)
-	return g.choose(n)
+	return g.choose(n, branch)
 }
 
 // discriminate fixes the value of the property that identifies the branch.
@@ -273,15 +279,16 @@ func (g *merger) addSubtype(d *openapi3.Discriminator) {
 		}
 		return
 	}
-	key := keys[g.pick(len(keys))]
-	g.fix(d.PropertyName, key)
-	name := refName(d.Mapping[key].Ref)
-	if g.m.doc == nil || g.m.doc.Components == nil {
-		return
+	subtype := func(i int) *openapi3.SchemaRef {
+		name := refName(d.Mapping[keys[i]].Ref)
+		if c := g.m.doc.Components; c != nil && c.Schemas[name] != nil {
+			return &openapi3.SchemaRef{Ref: "#/components/schemas/" + name, Value: c.Schemas[name].Value}
+		}
+		return nil
 	}
-	if subtype := g.m.doc.Components.Schemas[name]; subtype != nil && subtype.Value != nil {
-		g.add(&openapi3.SchemaRef{Ref: "#/components/schemas/" + name, Value: subtype.Value}, false)
-	}
+	i := g.pickOf(len(keys), subtype)
+	g.fix(d.PropertyName, keys[i])
+	g.add(subtype(i), false)
 }
 
 // collectProperties merges the schemas of each property that is declared or required.

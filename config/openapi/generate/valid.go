@@ -3,7 +3,6 @@ package generate
 import (
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"mockserver/config/openapi/jsonvalue"
 	"mockserver/config/openapi/validate"
 )
 
@@ -15,9 +14,6 @@ type validator struct {
 	// even if other branches match too.
 	lenient bool
 }
-
-// deepestSchema stops infinite recursion.
-const deepestSchema = 200
 
 // values returns the compiled schemas for a direction.
 func (m *Maker) values(request bool) *validate.Values {
@@ -42,37 +38,27 @@ func (c *validator) mismatch(ref *openapi3.SchemaRef, v any) string {
 	return c.m.values(c.request).Mismatch(ref.Value, v, c.lenient)
 }
 
-// holding returns the schemas within s that apply to the same value v. Of anyOf and oneOf, these
-// are the branches that accept v.
-func (c *validator) holding(s *openapi3.Schema, v any) []*openapi3.SchemaRef {
-	var all []*openapi3.SchemaRef
-	add := func(ref *openapi3.SchemaRef, checked bool) {
-		if ref != nil && ref.Value != nil && (!checked || c.accepts(ref, v)) {
-			all = append(all, ref)
-		}
-	}
-	for _, ref := range s.AllOf {
-		add(ref, false)
-	}
-	for _, branches := range []openapi3.SchemaRefs{s.AnyOf, s.OneOf} {
-		for _, ref := range branches {
-			add(ref, true)
-		}
-	}
-	if s.If != nil {
-		if c.accepts(s.If, v) {
-			add(s.If, false)
-			add(s.Then, false)
-		} else {
-			add(s.Else, false)
-		}
-	}
-	if o, ok := v.(*jsonvalue.Object); ok {
-		for _, name := range jsonvalue.SortedNames(s.DependentSchemas) {
-			if _, ok := o.Get(name); ok {
-				add(s.DependentSchemas[name], false)
+// describing returns the combination of the schemas that describe a value. In each choice, it is the
+// first branch that accepts the value.
+func (c *validator) describing(v any, refs ...*openapi3.SchemaRef) *merged {
+	return c.m.merge(refs, func(n int, branch func(i int) *openapi3.SchemaRef) int {
+		for i := range n {
+			if c.accepts(branch(i), v) {
+				return i
 			}
 		}
+		return 0
+	})
+}
+
+// propertySchema returns the schema of a property; nil when there is none.
+func (c *validator) propertySchema(g *merged, name string) *openapi3.SchemaRef {
+	return firstOf(c.m.propertyOf(g.schemas, name).schemas)
+}
+
+func firstOf(refs []*openapi3.SchemaRef) *openapi3.SchemaRef {
+	if len(refs) == 0 {
+		return nil
 	}
-	return all
+	return refs[0]
 }

@@ -2,6 +2,7 @@ package generate
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"strings"
 	"unicode"
@@ -27,23 +28,16 @@ func (e *encoder) xml(v any) []byte {
 	if e.schema != nil && e.schema.Ref != "" {
 		name = refName(e.schema.Ref)
 	}
-	if items, ok := v.([]any); ok { // a document has a single root element
-		x := w.keyword(e.schema, v)
-		if x.Name != "" {
-			name = x.Name
-		}
-		w.open(name, x, "")
-		w.items(w.check.itemSchema(e.schema, v), items, "item")
-		w.close(name, x)
-	} else {
-		w.element(name, e.schema, v)
-	}
+	w.element(name, "item", e.schema, v)
 	return w.Bytes()
 }
 
 // keyword returns the xml keyword of the schemas that describe a value, or an empty keyword.
-func (w *xmlWriter) keyword(ref *openapi3.SchemaRef, v any) *openapi3.XML {
-	for _, s := range w.check.describing(ref, v) {
+func (g *merged) keyword(ref *openapi3.SchemaRef) *openapi3.XML {
+	if ref != nil && ref.Value.XML != nil {
+		return ref.Value.XML
+	}
+	for _, s := range g.schemas {
 		if s.XML != nil {
 			return s.XML
 		}
@@ -51,66 +45,50 @@ func (w *xmlWriter) keyword(ref *openapi3.SchemaRef, v any) *openapi3.XML {
 	return &openapi3.XML{}
 }
 
-// element writes a value that is not an array.
-func (w *xmlWriter) element(name string, ref *openapi3.SchemaRef, v any) {
-	x := w.keyword(ref, v)
-	if x.Name != "" {
-		name = x.Name
-	}
-	o, ok := v.(*jsonvalue.Object)
-	if !ok {
-		w.open(name, x, "")
-		w.text(v)
-		w.close(name, x)
+// element writes a value as an element. An array becomes an element for each item, inside an
+// enclosing element if it is wrapped, or if the name of its items is given: an array that is the
+// document or the item of another has one element.
+func (w *xmlWriter) element(name, itemName string, ref *openapi3.SchemaRef, v any) {
+	g := w.check.describing(v, ref)
+	x := g.keyword(ref)
+	items, isList := v.([]any)
+	if isList && itemName == "" && !x.Wrapped {
+		w.items(g, items, name)
 		return
 	}
+	name = cmp.Or(x.Name, name)
+	o, _ := v.(*jsonvalue.Object)
 	var attributes xmlWriter
-	var inner []jsonvalue.Member
-	for _, m := range o.Members {
-		property := w.check.propertySchema(ref, v, m.Name)
-		if key := w.keyword(property, m.Value); key.Attribute {
-			attributes.attribute(qualified(firstOf(key.Name, m.Name), key), m.Value)
+	inner := &jsonvalue.Object{}
+	for i := 0; o != nil && i < len(o.Members); i++ {
+		m := o.Members[i]
+		property := w.check.propertySchema(g, m.Name)
+		if key := w.check.describing(m.Value, property).keyword(property); key.Attribute {
+			attributes.attribute(qualified(cmp.Or(key.Name, m.Name), key), m.Value)
 		} else {
-			inner = append(inner, m)
+			inner.Members = append(inner.Members, m)
 		}
 	}
 	w.open(name, x, attributes.String())
-	for _, m := range inner {
-		w.property(m.Name, w.check.propertySchema(ref, v, m.Name), m.Value)
+	switch {
+	case isList && itemName == "item":
+		w.items(g, items, itemName)
+	case isList:
+		w.items(g, items, name)
+	case o == nil:
+		w.text(v)
 	}
-	w.close(name, x)
+	for _, m := range inner.Members {
+		w.element(m.Name, "", w.check.propertySchema(g, m.Name), m.Value)
+	}
+	w.WriteString("</" + qualified(name, x) + ">")
 }
 
-// property writes a property. For an array it writes each item, inside an enclosing element if the
-// array is wrapped.
-func (w *xmlWriter) property(name string, ref *openapi3.SchemaRef, v any) {
-	items, ok := v.([]any)
-	if !ok {
-		w.element(name, ref, v)
-		return
-	}
-	x := w.keyword(ref, v)
-	if !x.Wrapped {
-		w.items(w.check.itemSchema(ref, v), items, name)
-		return
-	}
-	name = firstOf(x.Name, name)
-	w.open(name, x, "")
-	w.items(w.check.itemSchema(ref, v), items, name)
-	w.close(name, x)
-}
-
-func (w *xmlWriter) items(ref *openapi3.SchemaRef, items []any, name string) {
-	for _, item := range items {
-		if inner, ok := item.([]any); ok {
-			x := w.keyword(ref, item)
-			own := firstOf(x.Name, name)
-			w.open(own, x, "")
-			w.items(w.check.itemSchema(ref, item), inner, own)
-			w.close(own, x)
-			continue
-		}
-		w.element(name, ref, item)
+// items writes the items of an array, each as one element.
+func (w *xmlWriter) items(g *merged, items []any, name string) {
+	for i, item := range items {
+		refs, _ := itemSchemas(g, i)
+		w.element(name, name, firstOf(refs), item)
 	}
 }
 
@@ -124,10 +102,6 @@ func (w *xmlWriter) open(name string, x *openapi3.XML, attributes string) {
 		w.attribute(declaration, x.Namespace)
 	}
 	w.WriteString(attributes + ">")
-}
-
-func (w *xmlWriter) close(name string, x *openapi3.XML) {
-	w.WriteString("</" + qualified(name, x) + ">")
 }
 
 func (w *xmlWriter) attribute(name string, v any) {
@@ -159,54 +133,4 @@ func xmlName(name string) string {
 		return "_" + fit
 	}
 	return fit
-}
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
-// describing returns the schemas that describe a value: its own, those in allOf, and the matching
-// branches.
-func (c *validator) describing(ref *openapi3.SchemaRef, v any) []*openapi3.Schema {
-	if ref == nil || ref.Value == nil {
-		return nil
-	}
-	all := []*openapi3.Schema{ref.Value}
-	for i := 0; i < len(all) && len(all) < deepestSchema; i++ {
-		if s := all[i]; len(s.AllOf)+len(s.OneOf)+len(s.AnyOf) > 0 || s.If != nil {
-			for _, inner := range c.holding(s, v) {
-				all = append(all, inner.Value)
-			}
-		}
-	}
-	return all
-}
-
-// propertySchema returns the schema of a property of an object; nil when there is none.
-func (c *validator) propertySchema(ref *openapi3.SchemaRef, v any, name string) *openapi3.SchemaRef {
-	all := c.describing(ref, v)
-	for _, s := range all {
-		if p := s.Properties[name]; p != nil {
-			return p
-		}
-	}
-	for _, s := range all {
-		if p := s.AdditionalProperties.Schema; p != nil {
-			return p
-		}
-	}
-	return nil
-}
-
-// itemSchema returns the schema for the items of an array; nil when there is none.
-func (c *validator) itemSchema(ref *openapi3.SchemaRef, v any) *openapi3.SchemaRef {
-	for _, s := range c.describing(ref, v) {
-		if s.Items != nil {
-			return s.Items
-		}
-	}
-	return nil
 }

@@ -93,10 +93,12 @@ func (t *translator) run() (err error) {
 // back-references.
 func (t *translator) group() error {
 	s := t.rest
-	switch end := strings.IndexAny(s, ":)>"); {
-	case !strings.HasPrefix(s, "(?"):
+	if !strings.HasPrefix(s, "(?") {
 		t.groups++
 		t.put(1, "(")
+		return nil
+	}
+	switch end := strings.IndexAny(s, ":)>"); {
 	case isLookAround(s):
 		return t.lookAround()
 	case end > 0 && s[end] == '>' && (strings.HasPrefix(s, "(?<") || strings.HasPrefix(s, "(?P<")):

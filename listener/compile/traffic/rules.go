@@ -55,7 +55,7 @@ type Options struct {
 
 // Declared reports whether an endpoint declares rules.
 func Declared(e *item.Endpoint) bool {
-	return len(e.Responses) > 0 || policy.Of(e) != (policy.Group{})
+	return len(e.Responses) > 0 || e.Group != (policy.Group{})
 }
 
 // Unshared returns a problem for each part of an endpoint that is declared as shared with other
@@ -83,7 +83,7 @@ func NewRules(e *item.Endpoint, params []string, counts *Counts, o Options) *Rul
 		return r
 	}
 	for i := range e.Responses { // settings that a response omits are taken from the endpoint
-		p := policy.Of(&e.Responses[i]).Over(policy.Of(e))
+		p := e.Responses[i].Group.Over(e.Group)
 		r.outcomes = append(r.outcomes, outcome{NewLatency(p.Latency, OutcomeName(name, i)), newFault(p.Fault)})
 	}
 	r.choice(e, o)

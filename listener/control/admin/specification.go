@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"mockserver/config"
-	"mockserver/config/policy"
 	"mockserver/config/syntax"
 	"mockserver/listener"
 	"mockserver/listener/control/fleet"
@@ -55,7 +54,7 @@ func shown(served *record.Served) shownEndpoint {
 		}
 	}
 	has("responses", len(e.Responses) > 0)
-	s.Has = append(s.Has, policy.Of(e).Keys()...)
+	s.Has = append(s.Has, e.Group.Keys()...)
 	has("webhooks", len(e.Webhooks) > 0)
 	has("external-body", e.Response.External != nil)
 	has("proxy", e.Response.Proxy != nil)

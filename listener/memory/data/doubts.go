@@ -40,7 +40,7 @@ func (s *Sets) doubtStates(spec *config.Spec) (problems syntax.Problems) {
 		reached[name] = append(entered(c.declared.Moves), c.declared.First)
 	}
 	each := func(f func(e *item.Endpoint, in *item.InState)) {
-		for _, endpoints := range [][]item.Endpoint{spec.Endpoints, spec.Broken} {
+		for _, endpoints := range [][]item.Endpoint{spec.Endpoints, spec.Broken.Endpoints} {
 			for i := range endpoints {
 				for j := range endpoints[i].State {
 					f(&endpoints[i], &endpoints[i].State[j])

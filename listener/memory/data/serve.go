@@ -7,7 +7,6 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"mockserver/config/syntax"
 	"mockserver/internal/json"
 	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
@@ -227,7 +226,7 @@ func (o *Operation) stamped(row []byte, isNew bool, w *work, r *matcher.Request)
 // scalarJSON returns the text of a parameter as a JSON value: a number if the text is a valid JSON
 // number, otherwise a string.
 func scalarJSON(text []byte) []byte {
-	if syntax.IsJSONNumber(text) {
+	if json.IsNumber(text) {
 		return text
 	}
 	return edit.Text(text)

@@ -101,8 +101,8 @@ func (s *Sets) Begin(spec *config.Spec) syntax.Problems {
 		s.next[d.Name] = made
 	}
 	problems = append(append(problems, s.declareScenarios(spec)...), s.doubtStates(spec)...)
-	for i := range spec.BrokenData {
-		if d := &spec.BrokenData[i]; s.next[d.Name] == nil { // so that its uses are not reported
+	for i := range spec.Broken.Data {
+		if d := &spec.Broken.Data[i]; s.next[d.Name] == nil { // so that its uses are not reported
 			s.next[d.Name] = &set{declared: *d}
 		}
 	}
@@ -112,7 +112,7 @@ func (s *Sets) Begin(spec *config.Spec) syntax.Problems {
 // resourcesOf returns the resources over each set, by its name.
 func resourcesOf(spec *config.Spec) map[string][]*item.Resource {
 	all := map[string][]*item.Resource{}
-	for _, endpoints := range [][]item.Endpoint{spec.Endpoints, spec.Broken} {
+	for _, endpoints := range [][]item.Endpoint{spec.Endpoints, spec.Broken.Endpoints} {
 		var last *item.Resource
 		for i := range endpoints {
 			if o := endpoints[i].Resource; o != nil && o.Resource != last { // its operations follow each other
@@ -286,7 +286,7 @@ func (s *Sets) turnsOf(of, endpoint, name string) *state.Turns {
 // declareScenarios creates the sets of the scenarios of a specification. Begin calls it.
 func (s *Sets) declareScenarios(spec *config.Spec) (problems syntax.Problems) {
 	s.scenarios = map[string]*scenario{}
-	for _, list := range [][]item.Scenario{spec.Scenarios, spec.BrokenScenarios} {
+	for _, list := range [][]item.Scenario{spec.Scenarios, spec.Broken.Scenarios} {
 		for i := range list {
 			d := list[i]
 			if d.Name == "" {

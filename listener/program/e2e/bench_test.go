@@ -36,6 +36,11 @@ func benched(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return p.Cmd.ProcessState.ExitCode(), p.Stdout.String(), p.Stderr.String()
 }
 
+// benchRound contains the sides of a round by their names.
+type benchRound struct {
+	Sides map[string]struct{ Requests int }
+}
+
 // benchResult contains the fields of the JSON form that these tests read.
 type benchResult struct {
 	Complete bool
@@ -43,7 +48,7 @@ type benchResult struct {
 		Name, Void string
 		Reloads    *int
 		Webhooks   *struct{ Arrived, Lost int }
-		Rounds     []struct{ Baseline, Candidate struct{ Requests int } }
+		Rounds     []benchRound
 	}
 	NotMeasured []struct{ Endpoint, Why string } `json:"not_measured"`
 }
@@ -102,12 +107,12 @@ func TestBench_MeasuresEveryScenario(t *testing.T) {
 		if r.Void != "" || len(r.Rounds) != 1 {
 			t.Fatalf("%s: void %q, %d rounds", r.Name, r.Void, len(r.Rounds))
 		}
-		baseline, candidate = baseline+r.Rounds[0].Baseline.Requests, candidate+r.Rounds[0].Candidate.Requests
+		baseline, candidate = baseline+r.Rounds[0].Sides["bare"].Requests, candidate+r.Rounds[0].Sides["server"].Requests
 		if !strings.Contains(stdout, "\n"+r.Name+" ") {
 			t.Errorf("the table has no row for %s:\n%s", r.Name, stdout)
 		}
-		if r.Name == "webhooks" && (r.Webhooks == nil || r.Webhooks.Arrived < r.Rounds[0].Candidate.Requests || r.Webhooks.Lost != 0) {
-			t.Errorf("webhooks: %+v for %d requests", r.Webhooks, r.Rounds[0].Candidate.Requests)
+		if r.Name == "webhooks" && (r.Webhooks == nil || r.Webhooks.Arrived < r.Rounds[0].Sides["server"].Requests || r.Webhooks.Lost != 0) {
+			t.Errorf("webhooks: %+v for %d requests", r.Webhooks, r.Rounds[0].Sides["server"].Requests)
 		}
 		if r.Name == "reload" && (r.Reloads == nil || *r.Reloads == 0) {
 			t.Error("nothing was reloaded")
@@ -345,11 +350,7 @@ func TestBench_Together(t *testing.T) {
 		Method  struct{ Together bool }
 		Results []struct {
 			AtOnce bool `json:"at_once"`
-			Rounds []struct {
-				Baseline, Candidate struct{ Requests int }
-				Alone               *struct{} `json:"candidate_alone"`
-				Rivals              map[string]struct{ Requests int }
-			}
+			Rounds []benchRound
 		}
 	}
 	text, err := os.ReadFile(result)
@@ -360,7 +361,7 @@ func TestBench_Together(t *testing.T) {
 		t.Fatalf("%v: %s", err, text)
 	}
 	for _, r := range got.Results[0].Rounds {
-		if r.Baseline.Requests == 0 || r.Candidate.Requests == 0 || r.Rivals["rival"].Requests == 0 || r.Alone != nil {
+		if r.Sides["bare"].Requests == 0 || r.Sides["server"].Requests == 0 || r.Sides["rival"].Requests == 0 || len(r.Sides) != 3 {
 			t.Errorf("%+v", r)
 		}
 	}
