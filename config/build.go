@@ -2,10 +2,14 @@ package config
 
 import (
 	"cmp"
+	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
+	"mockserver/config/item"
 	"mockserver/config/syntax"
+	"mockserver/config/table"
 )
 
 // New returns a spec of endpoints that are declared in Go, in order:
@@ -28,37 +32,20 @@ import (
 //	)
 //
 // The endpoints are checked like those of a file; Problems has the errors. They are copied, so that
-// they may be modified and used again afterwards.
+// they may be modified and used again afterwards. Other items are declared as a text: see Parse.
 func New(endpoints ...Endpoint) *Spec {
-	return declare("endpoint", endpoints, func(e *Endpoint) string { return e.Dir })
-}
-
-// NewWebSockets returns a spec of WebSockets that are declared in Go, in order:
-//
-//	spec := config.NewWebSockets(config.WebSocket{
-//		Path:      "/rooms/:room",
-//		OnConnect: &config.Message{Body: "welcome to {{path-params.room}}"},
-//		OnMessage: []config.Exchange{{
-//			Pattern:  map[string]any{"echo": "{{json-params.echo}}"},
-//			Response: config.Message{Body: map[string]any{"echo": "{{json-params.echo}}"}},
-//		}},
-//	})
-//
-// Join combines such a spec with one of endpoints.
-func NewWebSockets(sockets ...WebSocket) *Spec {
-	return declare("websocket", sockets, func(*WebSocket) string { return "" })
-}
-
-// NewData returns a spec of sets of rows that are declared in Go:
-//
-//	spec := config.NewData(config.Data{
-//		Name: "users",
-//		Rows: []any{map[string]any{"id": "1", "name": "Ada"}},
-//	})
-//
-// Join combines such a spec with one of endpoints.
-func NewData(sets ...Data) *Spec {
-	return declare("data", sets, func(s *Data) string { return s.Dir })
+	s := &Spec{}
+	for i := range endpoints {
+		d := &table.Decoder{Hint: foreignHint, Dir: endpoints[i].Dir}
+		w := nodeWriter{d: d, pos: syntax.Pos{Column: i + 1}}
+		key := fmt.Sprintf("[%d]", i)
+		node := w.scalar(syntax.MapNode, "")
+		w.add(node, "endpoint", w.node(reflect.ValueOf(&endpoints[i]), key+".endpoint"))
+		it := item.Decode(d, node, key)
+		s.keep(it, d.Dir, d.Reported == nil)
+		s.Problems = append(s.Problems, it.Endpoint.Claim(d.Problems)...)
+	}
+	return s
 }
 
 // Join combines several specs into one, with all their problems. The order of endpoints is kept,

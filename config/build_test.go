@@ -27,8 +27,8 @@ func plain(texts ...syntax.Text) []string {
 
 func textOf(value string) syntax.Text { return syntax.Text{Value: value} }
 
-// everything returns declarations in Go in which each field is set, and the same ones as a file.
-func everything() (endpoints []Endpoint, sockets []WebSocket, sets []Data, file string) {
+// everything returns endpoints in Go in which each field is set, and the same ones as a file.
+func everything() (endpoints []Endpoint, file string) {
 	latency := &Latency{Min: time.Millisecond, Max: time.Second, Curve: []Percentile{{Rank: 50, Length: 20 * time.Millisecond}, {Rank: 99.9, Length: 120 * time.Millisecond}},
 		FailureRate: 0.25, TimeoutRate: 0.5, Timeout: time.Minute}
 	hook := Webhook{
@@ -57,17 +57,6 @@ func everything() (endpoints []Endpoint, sockets []WebSocket, sets []Data, file 
 		Capacity: &Capacity{Concurrent: 1, Queue: 2, Scope: "replica"}, Webhooks: []Webhook{hook, {URL: "http://b.test"}},
 		Doc: Doc{Query: []QueryParam{{Name: "a", Type: "int"}}, Body: map[string]any{"a": 1}, Tags: []string{"t"}, Summary: "s", Description: "d", RouterName: "r"},
 	}, {Path: "/y", Response: Response{Body: []any{"{{a|default:\"x\"}}", 1.5}}, Latency: &Latency{Median: time.Second, Sigma: 0.5}}}
-	sockets = []WebSocket{{
-		Host: "a.test", Path: "/ws", If: "host = a", Subprotocols: []string{"v2", "v1"}, OnConnect: &Message{Body: "hi", Frame: TextFrame},
-		OnMessage: []Exchange{{Pattern: "ping", Response: Message{Body: "pong", Frame: BinaryFrame, Raw: true}}, {Pattern: map[string]any{"a": "{{x}}"}, Response: Message{Bytes: []byte{0, 1}}}},
-		Send:      []Send{{After: AtOnce, Every: time.Second, Times: 3, Response: Message{Body: "tick", Close: &Close{Code: 1001, Reason: "over"}}}},
-		Close:     &Close{Code: 4000, After: time.Minute}, MaxMessage: 1 << 16, Doc: Doc{Tags: []string{"t"}, Summary: "s", Description: "d"},
-	}}
-	sets = []Data{{
-		Name: "rows", From: &DataFile{Path: "a.csv", Separator: ";", Sheet: "s"}, Key: "k", NewKey: "ulid", Index: []string{"a"}, Sort: []string{"b"}, Types: []DataType{{Name: "n", Type: "number"}},
-		Isolate: "host", Limit: &DataLimit{Rows: 5, Memory: 1 << 20}, Full: FullOldest, TTL: time.Hour, OnChange: ChangeReset,
-		Steps: &Steps{Field: "state", First: "new", Moves: []Move{{From: "new", After: &Latency{Min: time.Second}, To: []Choice{{Value: "a"}, {Value: "b", Weight: 2}}, Set: []Setting{{"at", "{{now}}"}}, Webhooks: []Webhook{{URL: "http://a.test"}}}}},
-	}, {Name: "more", Rows: []any{map[string]any{"id": "1"}}}, {Name: "inferred", From: &DataFile{Path: "b.csv"}, Infer: true}}
 	file = `
 - endpoint:
     {method: post, path: '/x/:id', host: a.test, if: query-params.a = 1, state: {order: {is: [new, paid], key: path-params.id}}, next: {order: paid},
@@ -86,73 +75,53 @@ func everything() (endpoints []Endpoint, sockets []WebSocket, sets []Data, file 
          retry: {attempts: 2, backoff: 1s, max-backoff: 1m}, sign: {secret: s, header: X-Sign, scheme: stripe}, ca: ca.pem, cert: cert.pem, key: key.pem, insecure: true}, {url: 'http://b.test'}],
      query: {a: int}, body: {a: 1}, tag: t, summary: s, description: d, router-name: r}
 - endpoint: {path: /y, response: {body: ['{{a|default:"x"}}', 1.5]}, latency: {median: 1s, sigma: 0.5}}
-- websocket: {host: a.test, path: /ws, if: host = a, subprotocols: [v2, v1], on-connect: {response: {body: hi, binary: false}},
-    on-message: [{pattern: ping, response: {body: pong, binary: true, template: false}}, {pattern: {a: '{{x}}'}, response: {base64: AAE=}}],
-    send: [{after: 0, every: 1s, times: 3, response: {body: tick, close: {code: 1001, reason: over}}}], close: {code: 4000, after: 1m}, max-message: 65536, tag: t, summary: s, description: d}
-- data: {name: rows, from: {path: a.csv, separator: ';', sheet-name: s}, key: k, new-key: ulid, index: [a], sort: [b], types: {n: number}, isolate: host, limit: {rows: 5, memory: 1MiB}, full: oldest,
-    ttl: 1h, on-change: reset, steps: {field: state, first: new, move: [{from: new, after: {min: 1s}, to: [{value: a}, {value: b, weight: 2}], set: {at: '{{now}}'}, webhooks: [{url: 'http://a.test'}]}]}}
-- data: {name: more, rows: [{id: '1'}]}
-- data: {name: inferred, from: {path: b.csv}, types: infer}
 `
-	return endpoints, sockets, sets, file
+	return endpoints, file
 }
 
 func TestNew_MeansWhatAFileMeans(t *testing.T) {
-	endpoints, sockets, sets, text := everything()
+	endpoints, text := everything()
 	endpoints[0].Dir, endpoints[1].Dir = "conf", "conf"
-	made := Join(New(endpoints...), NewWebSockets(sockets...), NewData(sets...))
+	made := New(endpoints...)
 	file := Parse("conf/f.yml", []byte(text))
 	if made.Problems.Err() != nil || file.Problems.Err() != nil {
 		t.Fatalf("%v\n%v", made.Problems, file.Problems)
 	}
-	type declared struct {
-		Endpoints  []item.Endpoint
-		WebSockets []item.WebSocket
-		Data       []item.Data
-	}
-	bare := func(s *Spec) (d declared) {
-		for i := range s.Data {
-			s.Data[i].Dir = ""
-		}
-		barer{}.copy(reflect.ValueOf(&d).Elem(), reflect.ValueOf(declared{s.Endpoints, s.WebSockets, s.Data}))
-		return d
+	bare := func(s *Spec) (endpoints []item.Endpoint) {
+		barer{}.copy(reflect.ValueOf(&endpoints).Elem(), reflect.ValueOf(s.Endpoints))
+		return endpoints
 	}
 	if got, want := bare(made), bare(file); !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", got, want)
 	}
 }
 
-// The declarations above have each key that endpoints, WebSockets and sets can have in a file, apart
-// from those that say the same as another one.
+// The declarations above have each key that endpoints can have in a file, apart from those that say
+// the same as another one.
 func TestNew_KnowsEachKey(t *testing.T) {
-	endpoints, sockets, sets, _ := everything()
+	endpoints, _ := everything()
 	given := map[string]bool{}
 	w := nodeWriter{d: &table.Decoder{}}
-	for kind, of := range map[string]any{"endpoint": endpoints, "websocket": sockets, "data": sets} {
-		all := reflect.ValueOf(of)
-		for i := range all.Len() {
-			noteKeys(w.node(all.Index(i), ""), rowOf(t, kind), kind, given)
-		}
+	for i := range endpoints {
+		noteKeys(w.node(reflect.ValueOf(endpoints[i]), ""), rowOf(t, "endpoint"), "endpoint", given)
 	}
 	other := []string{"endpoint.response", "endpoint.webhook", "endpoint.latency.min-ms", "endpoint.latency.max-ms", "endpoint.latency.timeout-ms",
-		"endpoint.latency.from", "endpoint.latency.unit", "endpoint.latency.column", "endpoint.rate-limit.window-ms", "endpoint.do.merge", "endpoint.do.delete", "endpoint.fault.bytes-per-second", "data.steps.move.webhook"}
-	for _, kind := range []string{"endpoint", "websocket", "data"} {
-		eachRow(*rowOf(t, kind), kind, func(at string) {
-			if !given[at] && !slices.ContainsFunc(other, func(o string) bool { return at == o || strings.HasPrefix(at, o+".") }) && !sameElsewhere(at) {
-				t.Errorf("%s cannot be declared in Go, or is not in the test", at)
-			}
-		})
-	}
+		"endpoint.latency.from", "endpoint.latency.unit", "endpoint.latency.column", "endpoint.rate-limit.window-ms", "endpoint.do.merge", "endpoint.do.delete", "endpoint.fault.bytes-per-second"}
+	eachRow(*rowOf(t, "endpoint"), "endpoint", func(at string) {
+		if !given[at] && !slices.ContainsFunc(other, func(o string) bool { return at == o || strings.HasPrefix(at, o+".") }) && !sameElsewhere(at) {
+			t.Errorf("%s cannot be declared in Go, or is not in the test", at)
+		}
+	})
 }
 
 // sameElsewhere reports whether a key belongs to a declaration that is also tested elsewhere.
 func sameElsewhere(at string) bool {
-	for _, part := range []string{".responses.latency.", ".responses.fault.", ".responses.do.", ".responses.webhook", ".else.", "move.after.", "move.webhooks.", "on-connect.response.", "response.close", "do.add."} {
+	for _, part := range []string{".responses.latency.", ".responses.fault.", ".responses.do.", ".responses.webhook", ".else.", "do.add."} {
 		if strings.Contains(at, part) {
 			return true
 		}
 	}
-	return strings.HasPrefix(at, "endpoint.do.put.") || strings.HasPrefix(at, "endpoint.do.insert.") || strings.HasPrefix(at, "websocket.send.response.") || strings.HasPrefix(at, "websocket.close.")
+	return strings.HasPrefix(at, "endpoint.do.put.") || strings.HasPrefix(at, "endpoint.do.insert.")
 }
 
 func rowOf(t *testing.T, kind string) *table.Row {
@@ -290,32 +259,9 @@ func TestNew_WarnsAsOfAFile(t *testing.T) {
 	}
 }
 
-func TestNewWebSockets_FindsMistakes(t *testing.T) {
-	spec := NewWebSockets(WebSocket{Path: "/x"}, WebSocket{
-		Path: "x", OnMessage: []Exchange{{Response: Message{Frame: "odd"}}}, Send: []Send{{Every: -1}, {Every: 1}, {Times: 1}},
-		Close: &Close{Code: 1006, After: -2}, MaxMessage: -1, Subprotocols: []string{"a b"},
-		OnConnect: &Message{Body: func() {}, Close: &Close{After: 1}},
-	})
-	if len(spec.WebSockets) != 1 || len(spec.Broken.WebSockets) != 1 {
-		t.Fatalf("got %+v", spec)
-	}
-	want := map[string]bool{".path": true, ".subprotocols[0]": true, ".on-connect.response.body": true, ".on-connect.response.close.after": true, ".on-message[0]": true,
-		".on-message[0].response.binary": true, ".send[0].every": true, ".send[1].every": true, ".send[2].times": true, ".close.code": true, ".close.after": true, ".max-message": true}
-	for _, p := range spec.Problems {
-		key := p.Key[len("[1].websocket"):]
-		if !want[key] || p.Endpoint != "WebSocket x" {
-			t.Errorf("unexpected: %v (%s)", p, p.Endpoint)
-		}
-		delete(want, key)
-	}
-	if len(want) > 0 {
-		t.Errorf("not found: %v\n%v", want, spec.Problems)
-	}
-}
-
 // The declarations may be changed while the spec is served.
 func TestNew_SharesNothingWithWhatItIsGiven(t *testing.T) {
-	given, _, _, _ := everything()
+	given, _ := everything()
 	spec := New(given...)
 	before := spec.Fingerprint()
 	o := given[0].Responses

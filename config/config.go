@@ -21,8 +21,8 @@
 //
 // A body is a text, or a map or list that is served as its JSON text. Instead
 // of body, external-body names a JSON file, a URL, or a sheet of a workbook (package fetcher). A
-// websocket item is a path at which requests open WebSocket connections, see WebSocket; a data item
-// is a set of rows, see Data; a resource item is a REST collection over such a set, see Resource.
+// websocket item is a path at which requests open WebSocket connections; a data item is a set of rows;
+// a resource item is a REST collection over such a set. They are documented in package item.
 // The keys query, body, tag, summary, description and router-name of an endpoint only document it.
 //
 // Reading never stops at the first error: a Spec contains every problem found, each with its

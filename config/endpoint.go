@@ -41,8 +41,7 @@ type Endpoint struct {
 	Dir string `key:"-"` // where relative file names are looked up first; "" is the working directory
 }
 
-// Doc documents an endpoint or a WebSocket without changing its responses. A WebSocket has no
-// Query, Body and RouterName.
+// Doc documents an endpoint without changing its responses.
 type Doc struct {
 	Query       []QueryParam
 	Body        any      // an example of the request body
@@ -167,12 +166,6 @@ type (
 	// Capacity limits how many requests of an endpoint are served concurrently, and how many wait
 	// in a queue.
 	Capacity = policy.Capacity
-	// DataType is the type of a column.
-	DataType = item.DataType
-	// DataLimit limits the changes to a set.
-	DataLimit = item.DataLimit
-	// Choice is one of the values that a member may get.
-	Choice = item.Choice
 )
 
 // The values of fields. They are documented in the packages item and policy.
@@ -182,14 +175,8 @@ const (
 	SelectSequence     = item.SelectSequence
 	SelectSequenceHold = item.SelectSequenceHold
 	AtOnce             = item.AtOnce
-	TextFrame          = item.TextFrame
-	BinaryFrame        = item.BinaryFrame
 	OfStream           = policy.OfStream
 	OfConnection       = policy.OfConnection
-	FullRefuse         = item.FullRefuse
-	FullOldest         = item.FullOldest
-	ChangeKeep         = item.ChangeKeep
-	ChangeReset        = item.ChangeReset
 	ProxyAlways        = item.ProxyAlways
 	ProxyMissing       = item.ProxyMissing
 )

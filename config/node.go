@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -9,32 +8,14 @@ import (
 	"strings"
 	"time"
 
-	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 )
 
-// declare returns a spec of declarations of one kind that were made in Go. They become the nodes
-// that a file with them would have, and are then decoded as one.
-func declare[T any](kind string, all []T, dir func(*T) string) *Spec {
-	s := &Spec{}
-	for i := range all {
-		d := &table.Decoder{Hint: foreignHint, Dir: dir(&all[i])}
-		w := nodeWriter{d: d, pos: syntax.Pos{Column: i + 1}}
-		key := fmt.Sprintf("[%d]", i)
-		node := w.scalar(syntax.MapNode, "")
-		w.add(node, kind, w.node(reflect.ValueOf(&all[i]), key+"."+kind))
-		it := item.Decode(d, node, key)
-		s.keep(it, d.Dir, d.Reported == nil)
-		s.Problems = append(s.Problems, it.Claim(d.Problems)...)
-	}
-	return s
-}
-
-// nodeWriter writes the nodes of one declaration. A field is written under its key unless it has
-// its zero value. Tags say what does not follow from its name:
+// nodeWriter writes the nodes that a file with an endpoint would have. A field is written under its
+// key unless it has its zero value. Tags say what does not follow from its name:
 //   - key is the key; "a.b" is one in a map of its own, "" writes the keys of a struct into the map
-//     around it, "-" writes nothing, and what follows a comma is written for true
+//     around it, "-" writes nothing, and the boolean after a comma is written for true
 //   - given names a field that, if true, writes a zero value as well
 type nodeWriter struct {
 	d   *table.Decoder
@@ -72,8 +53,6 @@ func (w *nodeWriter) node(v reflect.Value, key string) *syntax.Node {
 			x = 0
 		}
 		return w.text(x.String())
-	case []byte:
-		return w.text(base64.StdEncoding.EncodeToString(x))
 	case []Header:
 		return w.headers(x, key)
 	case Do:
@@ -109,19 +88,12 @@ func (w *nodeWriter) simple(v reflect.Value) *syntax.Node {
 func (w *nodeWriter) declaration(v reflect.Value, key string) *syntax.Node {
 	n := w.scalar(syntax.MapNode, "")
 	w.fields(n, v, key)
-	switch x := v.Interface().(type) {
-	case Latency:
-		for _, p := range x.Curve {
+	if l, ok := v.Interface().(Latency); ok {
+		for _, p := range l.Curve {
 			w.add(n, "p"+strconv.FormatFloat(p.Rank, 'f', -1, 64), w.text(p.Length.String()))
 		}
 		if len(n.Entries) == 0 { // a map without keys is an error
 			w.add(n, "min", w.text("0s"))
-		}
-	case Message:
-		if x.Frame == TextFrame || x.Frame == BinaryFrame {
-			w.add(n, "binary", w.simple(reflect.ValueOf(x.Frame == BinaryFrame)))
-		} else if x.Frame != "" {
-			w.add(n, "binary", w.text(x.Frame))
 		}
 	}
 	return n
@@ -153,10 +125,8 @@ func (w *nodeWriter) fields(n *syntax.Node, v reflect.Value, key string) {
 		switch {
 		case one == nil && tagged && v.FieldByName(given).Bool():
 			one = w.simple(value)
-		case one != nil && word == "false":
-			one = w.scalar(syntax.BoolNode, word)
 		case one != nil && word != "":
-			one = w.text(word)
+			one = w.scalar(syntax.BoolNode, word)
 		}
 		if nested && one != nil {
 			around := w.scalar(syntax.MapNode, "")

@@ -89,7 +89,7 @@ func TestWhatAWebSocketMayHold(t *testing.T) {
 		Host: "a.example.com", Path: textOf("/rooms/:id"), If: textOf("query-params.a = 1"), Subprotocols: []string{"v2", "v1"},
 		OnConnect: &item.Message{Body: textOf("hello")},
 		OnMessage: []item.Exchange{
-			{Pattern: textOf("ping"), Response: item.Message{Body: textOf("pong"), Frame: BinaryFrame, Raw: true}},
+			{Pattern: textOf("ping"), Response: item.Message{Body: textOf("pong"), Frame: item.BinaryFrame, Raw: true}},
 			{Pattern: textOf(`{"a":"{{x}}"}`), Response: item.Message{Body: textOf(`{"b":1}`), BodyJSON: true, Close: &item.Close{Code: 1008}}},
 			{Pattern: textOf("5"), Response: item.Message{Bytes: []byte{0, 1}}},
 		},

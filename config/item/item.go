@@ -25,19 +25,6 @@ type Decoded struct {
 	Operations []Endpoint // of Resource
 }
 
-// Claim names a declaration that was made in Go in its problems. It modifies ps and returns it.
-func (it Decoded) Claim(ps syntax.Problems) syntax.Problems {
-	switch {
-	case it.Endpoint != nil:
-		return it.Endpoint.Claim(ps)
-	case it.WebSocket != nil:
-		return it.WebSocket.Claim(ps)
-	case it.Data != nil:
-		return it.Data.Claim(ps)
-	}
-	return ps
-}
-
 // claim names the declaration at pos in those problems that have no position in a file.
 func claim(ps syntax.Problems, pos syntax.Pos, name string) syntax.Problems {
 	for i := range ps {

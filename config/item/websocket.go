@@ -36,8 +36,7 @@ type WebSocket struct {
 // Exchange answers the messages that match a pattern.
 type Exchange struct {
 	// Pattern is the text itself, a JSON object whose members the message must have, or an RE2
-	// expression for the whole message. Function JSON of package config makes such an object from a
-	// Go value.
+	// expression for the whole message.
 	Pattern  syntax.Text
 	Response Message
 }
