@@ -149,12 +149,6 @@ func (s *Data) EffectiveMember() string {
 	return s.Member.Value
 }
 
-// Claim names the set in those problems that have no position in a file. It modifies ps and returns
-// it.
-func (s *Data) Claim(ps syntax.Problems) syntax.Problems {
-	return claim(ps, s.Pos, "data "+wording.Label(s.Name))
-}
-
 // Fingerprint returns a text that is the same for sets with equal declarations in files of the same
 // directory.
 func (s *Data) Fingerprint() string {

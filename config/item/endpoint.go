@@ -177,14 +177,19 @@ func (e *Endpoint) Unsaid() bool { return table.Unsaid(EndpointFields, e) }
 // SharesTurns reports whether all replicas share the turns of the endpoint.
 func (e *Endpoint) SharesTurns() bool { return e.Scope == policy.LimitScopes[1] }
 
-// Claim sets the endpoint's method and path in those problems that have no position in a file. It
-// modifies ps and returns it.
+// Claim sets the method and path of an endpoint that was made in Go in its problems. It modifies ps
+// and returns it.
 func (e *Endpoint) Claim(ps syntax.Problems) syntax.Problems {
 	name := wording.Label(e.EffectiveMethod())
 	if e.Path.Value != "" {
 		name += " " + wording.Label(e.Path.Value)
 	}
-	return claim(ps, e.Pos, name)
+	for i := range ps {
+		if ps[i].Pos.File == "" && e.Pos.Line == 0 {
+			ps[i].Endpoint = name
+		}
+	}
+	return ps
 }
 
 // Fingerprint returns a text that is the same for endpoints with equal declarations, regardless of

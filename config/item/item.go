@@ -25,16 +25,6 @@ type Decoded struct {
 	Operations []Endpoint // of Resource
 }
 
-// claim names the declaration at pos in those problems that have no position in a file.
-func claim(ps syntax.Problems, pos syntax.Pos, name string) syntax.Problems {
-	for i := range ps {
-		if ps[i].Pos.File == "" && pos.Line == 0 {
-			ps[i].Endpoint = name
-		}
-	}
-	return ps
-}
-
 // Names are the keys of items, in messages: endpoint, websocket ... or upstream.
 var Names = strings.Join(table.Keys(Fields[:len(Fields)-1]), ", ") + " or " + Fields[len(Fields)-1].Key
 

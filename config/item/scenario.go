@@ -98,9 +98,3 @@ func (s *Scenario) Rows() *Data {
 	}
 	return rows
 }
-
-// Claim names the scenario in those problems that have no position in a file. It modifies ps and
-// returns it.
-func (s *Scenario) Claim(ps syntax.Problems) syntax.Problems {
-	return claim(ps, s.Pos, "scenario "+wording.Label(s.Name))
-}

@@ -3,7 +3,6 @@ package item
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"mockserver/config/syntax"
@@ -137,12 +136,6 @@ func (s *Send) First() time.Duration {
 // Asking returns the WebSocket as an endpoint that answers its handshake request, for matching.
 func (w *WebSocket) Asking() *Endpoint {
 	return &Endpoint{Pos: w.Pos, Key: w.Key, Host: w.Host, Path: w.Path, If: w.If}
-}
-
-// Claim sets the path in those problems that have no position in a file. It modifies ps and returns
-// it.
-func (w *WebSocket) Claim(ps syntax.Problems) syntax.Problems {
-	return claim(ps, w.Pos, strings.TrimSpace("WebSocket "+w.Path.Value))
 }
 
 // check returns the problems of w. Its map, node, provides the positions.

@@ -63,7 +63,7 @@ func (s *Sets) doubtStates(spec *config.Spec) (problems syntax.Problems) {
 	for _, c := range s.scenarios {
 		for i := range c.declared.Moves {
 			m := &c.declared.Moves[i]
-			problems = append(problems, c.declared.Claim(doubtState(m.From, reached[c.declared.Name], m.Pos, m.Key+".from"))...)
+			problems = append(problems, doubtState(m.From, reached[c.declared.Name], m.Pos, m.Key+".from")...)
 		}
 	}
 	return problems

@@ -92,12 +92,12 @@ func (s *Sets) Begin(spec *config.Spec) syntax.Problems {
 			d.OfResource(r)
 		}
 		if first := s.next[d.Name]; first != nil {
-			problems = append(problems, d.Claim(syntax.Problems{{Pos: d.Pos, Key: d.Key + ".name",
-				What: fmt.Sprintf("%q is the name of another set, at %s; expected a unique name", d.Name, first.declared.Pos)}})...)
+			problems = append(problems, syntax.Problem{Pos: d.Pos, Key: d.Key + ".name",
+				What: fmt.Sprintf("%q is the name of another set, at %s; expected a unique name", d.Name, first.declared.Pos)})
 			continue
 		}
 		made, wrong := s.declare(d, "row")
-		problems = append(problems, d.Claim(append(wrong, doubtSteps(d, written[d.Name])...))...)
+		problems = append(append(problems, wrong...), doubtSteps(d, written[d.Name])...)
 		s.next[d.Name] = made
 	}
 	problems = append(append(problems, s.declareScenarios(spec)...), s.doubtStates(spec)...)
@@ -293,13 +293,13 @@ func (s *Sets) declareScenarios(spec *config.Spec) (problems syntax.Problems) {
 				continue // the missing name is reported elsewhere
 			}
 			if s.next[d.Name] != nil {
-				problems = append(problems, d.Claim(syntax.Problems{{Pos: d.Pos, Key: d.Key + ".name",
-					What: fmt.Sprintf("%q is the name of another scenario, or of a set; expected a unique name", d.Name)}})...)
+				problems = append(problems, syntax.Problem{Pos: d.Pos, Key: d.Key + ".name",
+					What: fmt.Sprintf("%q is the name of another scenario, or of a set; expected a unique name", d.Name)})
 				continue
 			}
 			own := d.Rows()
 			made, wrong := s.declare(own, d.Name)
-			problems = append(problems, d.Claim(append(wrong, doubtFixed(d.Per)...))...)
+			problems = append(append(problems, wrong...), doubtFixed(d.Per)...)
 			s.next[d.Name] = made
 			s.scenarios[d.Name] = &scenario{
 				declared: d, set: made, initial: stateRow("", d.First, "null"),

@@ -122,7 +122,7 @@ func (c *Compiler) compile(w *item.WebSocket) (matcher.Route, Socket, syntax.Pro
 	if w.Close != nil { // added last, so that it follows the messages that are due at the same time
 		s.sends = append(s.sends, send{first: w.Close.After, times: 1, message: message{close: t.ending(w.Close)}})
 	}
-	return route, s, w.Claim(t.problems)
+	return route, s, t.problems
 }
 
 // texts compiles what is sent on a connection.
