@@ -54,27 +54,11 @@ const (
 	connecting = 128
 )
 
-// generator sends a part of a load, on connections of its own.
-type generator interface {
-	// connect opens its connections within connectTime. It fails if no connection could be opened.
-	connect(ctx context.Context) error
-	// send sends from the schedule's start to its end, and waits for outstanding answers.
-	send()
-	// wake makes it check the schedule again, after the schedule has ended or was given up.
-	wake()
-	// used returns the processor time that the generator has used, without the time it spent
-	// waiting for the next send, and how many processors it may use.
-	used() (cpu time.Duration, processors int)
-	// close closes whatever is open. It is called after send has returned, or without send.
-	close()
-	outcome() *Outcome
-}
-
 // Run sends a load until its time is over or ctx ends. It is not an error if ctx ends: the outcome
 // then covers the time until then. The error says why no connection could be made.
 func (l *Plan) Run(ctx context.Context) (*Outcome, error) {
 	c := newSchedule(l.Rate)
-	var generators []generator
+	var generators []*thread
 	address, err := net.ResolveTCPAddr("tcp", l.Address) // IPv4, if a name has both
 	if err == nil {
 		generators, err = l.generators(address, c)
@@ -96,7 +80,7 @@ func (l *Plan) Run(ctx context.Context) (*Outcome, error) {
 
 // connectAll opens the connections of all generators. It fails if any generator has no connection
 // at all.
-func connectAll(ctx context.Context, generators []generator) error {
+func connectAll(ctx context.Context, generators []*thread) error {
 	failed := make([]error, len(generators))
 	var all sync.WaitGroup
 	for i, g := range generators {
@@ -112,7 +96,7 @@ func connectAll(ctx context.Context, generators []generator) error {
 }
 
 // send runs the generators through the schedule and adds up their counts.
-func (l *Plan) send(ctx context.Context, c *schedule, generators []generator) *Outcome {
+func (l *Plan) send(ctx context.Context, c *schedule, generators []*thread) *Outcome {
 	c.start(l.Warmup, l.Duration)
 	var all sync.WaitGroup
 	for _, g := range generators {
@@ -120,7 +104,7 @@ func (l *Plan) send(ctx context.Context, c *schedule, generators []generator) *O
 	}
 	wake := func() {
 		for _, g := range generators {
-			g.wake()
+			g.sockets.wake()
 		}
 	}
 	stopped := make(chan struct{})
@@ -156,7 +140,7 @@ func (l *Plan) send(ctx context.Context, c *schedule, generators []generator) *O
 	}
 	for _, g := range generators {
 		g.close()
-		o.add(g.outcome())
+		o.add(g.result)
 	}
 	return o
 }
@@ -175,7 +159,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-func usedBy(generators []generator) (cpu time.Duration, processors int) {
+func usedBy(generators []*thread) (cpu time.Duration, processors int) {
 	for _, g := range generators {
 		c, n := g.used()
 		cpu += c

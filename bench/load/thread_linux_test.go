@@ -49,7 +49,7 @@ func TestLoadCoarse(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, g := range generators {
-			g.(*thread).coarse = true
+			g.sockets.(*epoll).coarse = true
 		}
 		if err := connectAll(t.Context(), generators); err != nil {
 			t.Fatal(err)
@@ -76,7 +76,7 @@ func TestLoadSpinIsNotBusy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := generators[0].(*thread)
+	own := generators[0]
 	own.spin = true
 	if err := connectAll(t.Context(), generators); err != nil {
 		t.Fatal(err)

@@ -6,38 +6,53 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"runtime"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
-// generators returns a thread for each CPU of the generator, each with its part of the connections.
-// They must be closed even after an error.
-func (l *Plan) generators(address *net.TCPAddr, c *schedule) ([]generator, error) {
+// sockets are the connections of a thread, as the system provides them. What happens to them is told
+// to the thread, by its methods opened, unreachable, answered, cut and broken.
+type sockets interface {
+	// begin and end are called by the goroutine that sends, before and after it does.
+	begin()
+	end()
+	// dial begins to open a connection. The error comes with what has failed.
+	dial(i int) (what string, err error)
+	// send sends a request on an open connection. The request must not change.
+	send(i int, request []byte)
+	// shut closes a connection, if it is open.
+	shut(i int)
+	// wait waits for events, for at most the given number of nanoseconds, and takes them. It returns
+	// how many there were.
+	wait(nanoseconds int64) int
+	// wake ends wait. Any goroutine may call it, and used.
+	wake()
+	// used returns the processor time that was used, and how many processors may be used.
+	used() (cpu time.Duration, processors int)
+	// close closes whatever is open, other than connections.
+	close()
+}
+
+// generators returns the threads of the generator, each with its part of the connections. They must
+// be closed even after an error.
+func (l *Plan) generators(address *net.TCPAddr, c *schedule) ([]*thread, error) {
+	open := openSockets
+	n, spin := l.threads()
 	if l.portable {
-		return []generator{newCrew(l, address, c)}, nil
+		n, spin, open = 1, false, func(t *thread, address *net.TCPAddr) (sockets, error) { return newMembers(t, address), nil }
 	}
-	allowed := len(allowedCPUs())
-	n := min(cmp.Or(len(l.CPUs), allowed, 1), l.Connections)
-	// A thread that has a core to itself may spin. With a thread on every core, spinning would take
-	// time from the server.
-	spin := len(l.CPUs) > 0 || n < allowed
-	var threads []generator
+	var threads []*thread
 	for i := range n {
-		t := &thread{
-			Plan: l, schedule: c, result: newOutcome(), cpu: -1, epoll: -1, alarm: -1, spin: spin,
-			index: int64(i), step: int64(n),
-			conns:   make([]conn, (l.Connections+n-1-i)/n),
-			buf:     make([]byte, readSize),
-			arrived: make([]unix.EpollEvent, batchSize),
+		t := &thread{Plan: l, schedule: c, result: newOutcome(), spin: spin, index: int64(i), step: int64(n), conns: make([]conn, (l.Connections+n-1-i)/n)}
+		t.free.room(len(t.conns))
+		t.resting.room(len(t.conns))
+		for j := range t.conns {
+			// Connections begin with different requests, so that all are in flight early.
+			t.conns[j].next = int32((i + j*n) * len(l.Requests) / l.Connections % len(l.Requests))
 		}
-		if len(l.CPUs) > 0 {
-			t.cpu = l.CPUs[i]
-		}
-		threads = append(threads, t)
-		if err := t.open(address); err != nil {
+		var err error
+		t.sockets, err = open(t, address)
+		if threads = append(threads, t); err != nil {
 			return threads, err
 		}
 	}
@@ -45,34 +60,22 @@ func (l *Plan) generators(address *net.TCPAddr, c *schedule) ([]generator, error
 }
 
 const (
-	readSize  = 128 << 10
-	batchSize = 256
 	// spinTime is how long before a send is due a thread stops sleeping and spins: the system ends
 	// a sleep some 50 µs late, even later on a virtual machine. Spinning counts as waiting.
 	spinTime = 100 * time.Microsecond
 	longWait = 100 * time.Millisecond // between checks of the schedule
 )
 
-// thread sends its part of a load from one locked thread, with a loop over epoll. Other threads
-// read only the atomic fields.
+// thread sends its part of a load, in a loop over the events of its sockets. Other goroutines read
+// only spun.
 type thread struct {
 	*Plan
 	schedule *schedule
+	sockets  sockets
 	result   *Outcome
-	cpu      int  // the CPU that it is pinned to; -1 for none
 	spin     bool // may use its core while it waits
 
-	address unix.Sockaddr
-	family  int
-	epoll   int
-	alarm   int  // an eventfd, which stays readable until it is read
-	coarse  bool // epoll_pwait2 is not available
-	timeout timespec
-
 	conns       []conn
-	buf         []byte // the bytes that were read last, from any connection
-	arrived     []unix.EpollEvent
-	seen        [16]seenHead // by request
 	sending     bool
 	established int
 	opening     int
@@ -85,43 +88,7 @@ type thread struct {
 	index   int64 // of the next request that is due here
 	step    int64 // distance to the one after it: the number of threads
 
-	tid  atomic.Int64 // 0 before and after it runs
 	spun atomic.Int64 // in nanoseconds
-	last atomic.Int64 // CPU time used when it ended
-}
-
-// open opens the descriptors that a thread waits on.
-func (t *thread) open(address *net.TCPAddr) (err error) {
-	t.free.room(len(t.conns))
-	t.resting.room(len(t.conns))
-	for i := range t.conns {
-		c := &t.conns[i]
-		c.fd = -1
-		// Connections begin with different requests, so that all are in flight early.
-		c.next = int32((int(t.index) + i*int(t.step)) * len(t.Requests) / t.Connections % len(t.Requests))
-	}
-	t.address, t.family = socketAddress(address)
-	if t.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
-		return fmt.Errorf("load: epoll: %w", err)
-	}
-	if t.alarm, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
-		return fmt.Errorf("load: eventfd: %w", err)
-	}
-	event := unix.EpollEvent{Events: unix.EPOLLIN, Fd: alarmed}
-	if err = unix.EpollCtl(t.epoll, unix.EPOLL_CTL_ADD, t.alarm, &event); err != nil {
-		return fmt.Errorf("load: epoll: %w", err)
-	}
-	return nil
-}
-
-// alarmed identifies the eventfd among events; connections are identified by their number.
-const alarmed = -1
-
-func socketAddress(a *net.TCPAddr) (unix.Sockaddr, int) {
-	if four := a.IP.To4(); four != nil {
-		return &unix.SockaddrInet4{Port: a.Port, Addr: [4]byte(four)}, unix.AF_INET
-	}
-	return &unix.SockaddrInet6{Port: a.Port, Addr: [16]byte(a.IP.To16())}, unix.AF_INET6
 }
 
 // connect opens the connections, a limited number at a time.
@@ -147,20 +114,10 @@ func (t *thread) connect(ctx context.Context) error {
 	return fmt.Errorf("connect to %s: %w", t.Plan.Address, t.failure)
 }
 
-// send runs the thread. The goroutine stays locked to its OS thread, so that the OS thread ends
-// with the goroutine and no other goroutine inherits the pinning.
+// send runs the thread.
 func (t *thread) send() {
-	runtime.LockOSThread()
+	t.sockets.begin()
 	defer t.leave()
-	if t.cpu >= 0 {
-		if err := pinThread(t.cpu); err != nil {
-			t.result.fail(err.Error(), 1)
-		}
-	}
-	if t.Rate > 0 {
-		_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // without it, sleeps last 50 µs longer; late sends are counted
-	}
-	t.tid.Store(int64(unix.Gettid()))
 	t.sending = true
 	t.now = t.schedule.now()
 	for i := range t.conns {
@@ -181,14 +138,12 @@ func (t *thread) send() {
 	t.settle()
 }
 
-// leave closes the connections, and records the CPU time of the thread.
+// leave closes the connections.
 func (t *thread) leave() {
 	for i := range t.conns {
-		t.shut(&t.conns[i])
+		t.shut(i)
 	}
-	used, _ := t.used()
-	t.last.Store(int64(used))
-	t.tid.Store(0)
+	t.sockets.end()
 }
 
 // over reports whether the thread is done: sending has ended, and no answer is awaited.
@@ -253,21 +208,13 @@ func (t *thread) turn(wait int64) {
 			wait, spinning = 0, true
 		}
 	}
-	n := t.wait(wait)
+	n := t.sockets.wait(wait)
 	if n == 0 && t.sending {
 		now := t.schedule.now()
 		if spinning {
 			t.spun.Add(now - t.now)
 		}
 		t.now = now
-	}
-	for i := range n {
-		event := &t.arrived[i]
-		if event.Fd == alarmed {
-			t.awake()
-		} else if c := &t.conns[event.Fd]; c.generation == event.Pad {
-			t.take(int(event.Fd), c, event.Events)
-		}
 	}
 }
 
@@ -298,43 +245,19 @@ func (t *thread) sendDue() {
 	}
 }
 
-// wake makes a waiting thread check the schedule.
-func (t *thread) wake() {
-	one := [8]byte{7: 1}               // any number but zero, in either byte order
-	_, _ = unix.Write(t.alarm, one[:]) // it fails only if the counter is full, which also wakes
-}
-
-// awake resets the alarm. The loop then looks at the schedule.
-func (t *thread) awake() {
-	var n [8]byte
-	_, _ = unix.Read(t.alarm, n[:]) // the counter is not zero
-	if t.sending {
-		t.now = t.schedule.now()
-	}
-}
-
+// used returns the processor time that the thread has used, without the time it spent waiting for
+// the next send, and how many processors it may use.
 func (t *thread) used() (time.Duration, int) {
-	tid := int(t.tid.Load())
-	cpu, err := clockTime(tid, clockOfThread)
-	if tid == 0 || err != nil {
-		return time.Duration(t.last.Load()), 1 // it has ended
-	}
-	return cpu + queuedOfThread(tid) - time.Duration(t.spun.Load()), 1
+	cpu, processors := t.sockets.used()
+	return cpu - time.Duration(t.spun.Load()), processors
 }
 
-func (t *thread) outcome() *Outcome { return t.result }
-
-// close closes all descriptors.
+// close closes all descriptors. It is called after send has returned, or without send.
 func (t *thread) close() {
 	for i := range t.conns {
-		t.shut(&t.conns[i])
+		t.shut(i)
 	}
-	for _, fd := range []*int{&t.epoll, &t.alarm} {
-		if *fd >= 0 {
-			_ = unix.Close(*fd) // no written data can be lost
-			*fd = -1
-		}
-	}
+	t.sockets.close()
 }
 
 // ring is a queue of connections, in which each connection occurs at most once.

@@ -1,0 +1,173 @@
+package load
+
+import (
+	"errors"
+	"syscall"
+)
+
+// conn is one connection of a thread.
+type conn struct {
+	state   connState
+	counted bool  // with a rate: the request in flight counts
+	queued  bool  // in the queue of free connections
+	next    int32 // the request that is sent next, or is in flight
+	from    int64 // when its latency begins
+	wakes   int64 // when a resting connection is opened again
+}
+
+type connState uint8
+
+const (
+	shut connState = iota
+	opening
+	idle
+	waiting // for an answer; its request may not be fully written
+)
+
+// dial begins to open a connection.
+func (t *thread) dial(i int) {
+	if what, err := t.sockets.dial(i); err != nil {
+		t.unreachable(i, what, err)
+		return
+	}
+	t.conns[i].state = opening
+	t.opening++
+}
+
+// unreachable closes a connection that could not be opened. While the thread sends, unreachable
+// also counts the failure and schedules another try.
+func (t *thread) unreachable(i int, what string, err error) {
+	t.shut(i)
+	t.failure = errors.New(reason(err))
+	if t.sending {
+		if t.schedule.counts(t.now) {
+			t.result.fail(what+": "+reason(err), 1)
+		}
+		t.rest(i)
+	}
+}
+
+// shut closes a connection.
+func (t *thread) shut(i int) {
+	c := &t.conns[i]
+	switch c.state {
+	case opening:
+		t.opening--
+	case waiting:
+		t.outstanding--
+	}
+	t.sockets.shut(i)
+	c.state = shut
+}
+
+// rest schedules the reopening of a connection.
+func (t *thread) rest(i int) {
+	t.conns[i].wakes = t.now + int64(restTime)
+	t.resting.add(i)
+}
+
+// reopen opens connections that have rested.
+func (t *thread) reopen() {
+	for t.resting.count > 0 && !t.schedule.over(t.now) && t.conns[t.resting.first()].wakes <= t.now {
+		t.dial(t.resting.take())
+	}
+}
+
+// opened takes a connection that was opened.
+func (t *thread) opened(i int) {
+	t.opening--
+	t.established++
+	t.conns[i].state = idle
+	if t.sending {
+		t.now = t.schedule.now()
+		t.ready(i)
+	}
+}
+
+// ready puts a connection without a request to use.
+func (t *thread) ready(i int) {
+	c := &t.conns[i]
+	if t.Rate == 0 {
+		if !t.schedule.over(t.now) {
+			t.transmit(i, c, t.now)
+		}
+		return
+	}
+	if !c.queued {
+		c.queued = true
+		t.free.add(i)
+	}
+	t.sendDue()
+}
+
+// transmit sends a connection's next request, whose latency counts from the given time.
+func (t *thread) transmit(i int, c *conn, from int64) {
+	c.state, c.from = waiting, from
+	t.outstanding++
+	t.sockets.send(i, t.Requests[c.next])
+}
+
+// answered processes a complete answer and continues with the next request, on another connection if
+// this one closes.
+func (t *thread) answered(i int, a *answer, closes bool) {
+	c := &t.conns[i]
+	t.outstanding--
+	c.state = idle
+	if unlike := t.Wants[c.next].unlike(a.head.Status, a.size); unlike != "" {
+		t.fail(c, unlike)
+	} else if t.Rate == 0 && t.schedule.counts(t.now) || t.Rate > 0 && c.counted {
+		t.result.answered(t.now - c.from)
+	}
+	t.advance(c)
+	if closes || a.head.Closes || a.head.Status == 101 {
+		t.shut(i)
+		if !t.schedule.over(t.now) {
+			t.dial(i)
+		}
+		return
+	}
+	t.ready(i)
+}
+
+// advance selects the next request of a connection.
+func (t *thread) advance(c *conn) {
+	if c.next++; int(c.next) == len(t.Requests) {
+		c.next = 0
+	}
+}
+
+// cut handles an error on a connection. The error is not counted if the connection is idle: the
+// server may close such a one at any time.
+func (t *thread) cut(i int, err error) {
+	c := &t.conns[i]
+	if c.state == idle {
+		t.shut(i)
+		t.rest(i)
+		return
+	}
+	switch {
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		t.broken(i, resetByServer)
+	default:
+		t.broken(i, reason(err))
+	}
+}
+
+// broken counts an error and closes the connection. A request in flight is not sent again.
+func (t *thread) broken(i int, kind string) {
+	c := &t.conns[i]
+	t.fail(c, kind)
+	if c.state == waiting {
+		t.advance(c)
+	}
+	t.shut(i)
+	t.rest(i)
+}
+
+// fail counts an error if its request counts. Without a rate, a request counts if it was in flight
+// during the counted time.
+func (t *thread) fail(c *conn, kind string) {
+	if t.Rate > 0 && c.counted || t.Rate == 0 && t.now >= t.schedule.begin.Load() {
+		t.result.fail(kind, 1)
+	}
+}
