@@ -109,9 +109,6 @@ func (r *run) measureScenario(ctx context.Context, s *scenario) error {
 		requests = append(requests, s.Requests[i].expanded()...)
 	}
 	sub := &subject{name: s.Name, shows: s.Shows, asked: requests, rate: s.Rate, duration: s.Duration}
-	for i := range requests {
-		sub.requests = append(sub.requests, requests[i].wire)
-	}
 	if r.opts.Target != "" {
 		return r.measureTarget(ctx, sub, requests)
 	}

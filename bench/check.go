@@ -104,7 +104,7 @@ func checkAnswers(ctx context.Context, address string, requests []asked, statusO
 		if err := r.compare(&got, statusOnly); err != nil {
 			return nil, reply{}, err
 		}
-		wants[i] = load.Want{Status: got.status, Length: -1}
+		wants[i] = load.Want{Status: got.status, Length: -1, Also: r.answer.Also}
 		if r.answer.Body != nil && !statusOnly {
 			wants[i].Length = len(got.body)
 		}

@@ -138,7 +138,7 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []item.End
 			continue
 		}
 		all := statuses(e)
-		a := asked{line: found[i].line(), wire: found[i].wire(), answer: declaredAnswer{Status: all[0], Also: all[1:]}}
+		a := asked{line: found[i].line(), wire: found[i].wire(), answer: declaredAnswer{Status: all[0], Also: all}}
 		wants, sample, err := checkAnswers(ctx, candidate.address, []asked{a}, true)
 		var wrong *wrongAnswer
 		switch {
@@ -151,10 +151,6 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []item.End
 		if e.EffectiveMethod() == "HEAD" {
 			wants[0].Length = 0
 		}
-		var also []int
-		if len(all) > 1 {
-			also, wants[0].Also = all, all
-		}
 		if what := leftOut(e); what != "" {
 			if len(r.opts.Rivals) > 0 {
 				what += "; rivals are measured as their commands start them"
@@ -162,7 +158,7 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []item.End
 			r.notes = append(r.notes, named(e)+": "+what)
 		}
 		subjects = append(subjects, &subject{
-			name: named(e), shows: a.line, asked: []asked{a}, requests: [][]byte{a.wire}, wants: wants, also: also, sample: sample,
+			name: named(e), shows: a.line, asked: []asked{a}, wants: wants, sample: sample,
 		})
 	}
 	return subjects, nil

@@ -19,7 +19,7 @@ func (r *run) measure(ctx context.Context, candidate side, sub *subject) (*resul
 	}
 	defer bare.kill()
 	baseline := bare.side(nameOfBaseline)
-	baseline.wants = slices.Repeat([]load.Want{{Status: 200, Length: -1}}, len(sub.requests))
+	baseline.wants = slices.Repeat([]load.Want{{Status: 200, Length: -1}}, len(sub.asked))
 	sides := []side{baseline, candidate}
 	for _, rival := range r.opts.Rivals {
 		s, err := r.startRival(ctx, rival, sub)

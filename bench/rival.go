@@ -33,9 +33,6 @@ func (r *run) startRival(ctx context.Context, rival Rival, sub *subject) (side, 
 	if err = s.connectable(ctx); err == nil {
 		rivalSide.wants, _, err = checkAnswers(ctx, address, sub.asked, true)
 	}
-	for i := range rivalSide.wants {
-		rivalSide.wants[i].Also = sub.also
-	}
 	if err != nil {
 		s.kill()
 		return side{}, fmt.Errorf("%s: %w", rival.Name, err)

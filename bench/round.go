@@ -14,11 +14,14 @@ import (
 // loadSide sends the requests of a subject to one side.
 func (r *run) loadSide(ctx context.Context, s side, sub *subject, rate float64, duration time.Duration) (*figures, error) {
 	plan := load.Plan{
-		Address: s.address, Requests: sub.requests, Wants: s.wants, Connections: r.opts.Connections,
+		Address: s.address, Wants: s.wants, Connections: r.opts.Connections,
 		Warmup: warmup(duration), Duration: duration, Rate: rate, CPUs: r.placed.Generator,
 	}
 	if s.wants == nil {
 		plan.Wants = sub.wants
+	}
+	for i := range sub.asked {
+		plan.Requests = append(plan.Requests, sub.asked[i].wire)
 	}
 	var before, after load.Usage
 	var family []int

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -100,15 +99,12 @@ func (r *run) launch(name string, cmd *exec.Cmd) (*server, error) {
 func (s *server) listening(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
-	line, err := s.log.find(ctx, s.exited, "listening")
-	if err == nil {
-		s.address = line.Address
-		return nil
-	}
 	select {
+	case s.address = <-s.log.listening:
+		return nil
 	case <-s.exited:
 		return s.died()
-	default:
+	case <-ctx.Done():
 		return fmt.Errorf("start %s: %w", s.name, context.Cause(ctx))
 	}
 }
@@ -178,14 +174,15 @@ type tail struct {
 	last    []string
 	seen    map[string]logLine // the last line of each message in awaited
 	counts  map[string]int
-	more    chan struct{} // closed and replaced when a message is seen
+
+	listening chan string // receives the address once it is logged
 }
 
 // awaited contains the messages that bench looks for. It must not be changed.
 var awaited = []string{"listening", "webhooks", "configuration reloaded"}
 
 func newTail() *tail {
-	return &tail{seen: map[string]logLine{}, counts: map[string]int{}, more: make(chan struct{})}
+	return &tail{seen: map[string]logLine{}, counts: map[string]int{}, listening: make(chan string, 1)}
 }
 
 // Write takes output of the process.
@@ -219,8 +216,9 @@ func (t *tail) line(text []byte) {
 	}
 	t.seen[line.Message] = line
 	t.counts[line.Message]++
-	close(t.more)
-	t.more = make(chan struct{})
+	if line.Message == "listening" && t.counts[line.Message] == 1 {
+		t.listening <- line.Address
+	}
 }
 
 func (t *tail) lines() []string {
@@ -238,28 +236,4 @@ func (t *tail) said(message string) (logLine, int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.seen[message], t.counts[message]
-}
-
-var errNotSaid = errors.New("it ended without logging it")
-
-// find waits for a line with the message, as long as the process runs.
-func (t *tail) find(ctx context.Context, exited <-chan struct{}, message string) (logLine, error) {
-	for {
-		t.mu.Lock()
-		more := t.more
-		t.mu.Unlock()
-		if line, n := t.said(message); n > 0 {
-			return line, nil
-		}
-		select {
-		case <-more:
-		case <-exited:
-			if line, n := t.said(message); n > 0 {
-				return line, nil
-			}
-			return logLine{}, errNotSaid
-		case <-ctx.Done():
-			return logLine{}, context.Cause(ctx)
-		}
-	}
 }

@@ -25,9 +25,7 @@ func (s *server) side(name string) side {
 type subject struct {
 	name, shows string
 	asked       []asked
-	requests    [][]byte // of asked, as they are sent
 	wants       []load.Want
-	also        []int   // further statuses that rivals may also answer
 	sample      reply   // an answer, which the baseline also gives
 	rate        float64 // declared requests a second; 0 if none are
 	duration    time.Duration

@@ -2,7 +2,8 @@
 // timing can be trusted, and makes changes while the server runs.
 //
 //	server, err := listener.Start(spec, listener.Options{Record: &record.Options{}})
-//	address, err := admin.Start(server, admin.Options{Address: "127.0.0.1:8001"})
+//	address, err := admin.Open(admin.Options{Address: "127.0.0.1:8001"})
+//	address.Attach(server)
 //	defer address.Close(ctx)
 //
 // The API has its own address, so that its paths cannot conflict with those of a mock. Its requests

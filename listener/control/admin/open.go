@@ -18,17 +18,6 @@ import (
 	"mockserver/listener/observe/verdict"
 )
 
-// Start opens the admin address of a server and serves it in the background until Close. Recording
-// must be enabled on the server (listener.Options.Record). For the errors see Open.
-func Start(server *listener.Server, opts Options) (*Admin, error) {
-	a, err := Open(opts)
-	if err != nil {
-		return nil, err
-	}
-	a.Attach(server)
-	return a, nil
-}
-
 // ErrFleet is the error for an invalid fleet.
 var ErrFleet = errors.New("invalid fleet")
 

@@ -32,10 +32,11 @@ func TestRuns_OverHTTP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := Start(server, Options{Address: "127.0.0.1:0", Build: settings.Build{Version: "v9"}})
+	a, err := Open(Options{Address: "127.0.0.1:0", Build: settings.Build{Version: "v9"}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	a.Attach(server)
 	t.Cleanup(func() {
 		if err := server.Shutdown(context.Background()); err != nil {
 			t.Error(err)

@@ -57,9 +57,11 @@ type order struct {
 	hdr    bool
 }
 
+const initialAdmin = "127.0.0.1:8001"
+
 // table lists every flag, in the order of the usage.
 var table = flags.Table[order]{
-	{Name: "admin", Env: "MOCKSERVER_FLEET", Value: "ADDR", Initial: "127.0.0.1:8001", Several: true, Accepts: MembersForm,
+	{Name: "admin", Env: "MOCKSERVER_FLEET", Value: "ADDR", Initial: initialAdmin, Several: true, Accepts: MembersForm,
 		Doc: "admin addresses: one of a replica started with --fleet, which knows the others, or all of them; may be repeated",
 		Set: func(o *order, v string) bool { o.admin = append(o.admin, v); return v != "" }},
 	{Name: "admin-token", Env: "MOCKSERVER_ADMIN_TOKEN", Value: "TOKEN", Secret: true, Accepts: "a text",
@@ -125,7 +127,7 @@ func Usage() string {
 
 // orderOf reads the arguments after "fleet", and the environment.
 func orderOf(args []string, env func(string) (string, bool)) (order, error) {
-	var o order
+	o := order{report: "."}
 	r := &flags.Reader[order]{Flags: table, Into: &o, Help: "mockserver fleet", Words: []string{"run", "status"}}
 	r.Rest = func(args []string) { o.command = args }
 	r.Word = func(word string) {
@@ -146,13 +148,8 @@ func orderOf(args []string, env func(string) (string, bool)) (order, error) {
 		value, _ := env(name)
 		return value
 	})
-	for _, f := range table {
-		if f.Name == "admin" && len(o.admin) > 0 {
-			continue
-		}
-		if f.Initial != "" && (f.Name != "report" || o.report == "") && (f.Name != "wait" || o.wait == 0) {
-			f.Apply(&o, f.Initial)
-		}
+	if len(o.admin) == 0 {
+		o.admin = []string{initialAdmin}
 	}
 	switch {
 	case o.word == "":
