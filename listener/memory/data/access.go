@@ -238,7 +238,7 @@ func (f *find) find(w *work, r *matcher.Request) (row state.Row, ok bool) {
 	}
 	from := len(w.room)
 	all := f.values(w, r)
-	value := w.made(from)
+	value := w.room[from:]
 	switch f.pick {
 	case pickFirst, pickNewest:
 		return w.tx.First(f.set.Set, part, all, f.pick == pickNewest)
@@ -273,9 +273,8 @@ func (f *find) find(w *work, r *matcher.Request) (row state.Row, ok bool) {
 func (f *find) values(w *work, r *matcher.Request) []state.Condition {
 	first := len(w.equal)
 	for i := range f.where {
-		start := len(w.room)
-		w.room = f.where[i].to.AppendOrdered(w.room, r)
-		w.equal = append(w.equal, state.Equals(f.where[i].member, w.made(start)))
+		value := w.hold(f.where[i].to.AppendOrdered(w.room, r))
+		w.equal = append(w.equal, state.Equals(f.where[i].member, value))
 	}
 	return w.equal[first:len(w.equal):len(w.equal)]
 }

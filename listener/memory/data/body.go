@@ -19,9 +19,7 @@ func (o *Operation) body(w *work, r *matcher.Request, list bool) ([]json.Value, 
 		return []json.Value{{Kind: json.Object, Raw: form}}, nil
 	}
 	compact := func(v json.Value) json.Value {
-		start := len(w.room)
-		w.room = json.AppendCompact(w.room, v.Raw)
-		return json.Value{Kind: v.Kind, Raw: w.room[start:len(w.room):len(w.room)]}
+		return json.Value{Kind: v.Kind, Raw: w.hold(json.AppendCompact(w.room, v.Raw))}
 	}
 	if v.Kind == json.Object {
 		return []json.Value{compact(v)}, nil

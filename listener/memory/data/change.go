@@ -138,7 +138,7 @@ func (c *Changes) apply(w *work, r *matcher.Request) *Failed {
 		}
 	}
 	if r.Stopped != nil {
-		return &Failed{Else: -1, Failure: reply.ResponseTooLarge, Message: r.Stopped.Error()}
+		return refuse(reply.ResponseTooLarge, "%v", r.Stopped)
 	}
 	if string(r.Method()) == "HEAD" {
 		w.giveBack()
@@ -163,7 +163,7 @@ func (c *change) fail(i int, f reply.Failure, format string, args ...any) *Faile
 	if c.do.Else != nil {
 		return &Failed{Else: i, Failure: f}
 	}
-	return &Failed{Else: -1, Failure: f, Message: fmt.Sprintf(format, args...)}
+	return refuse(f, format, args...)
 }
 
 func (c *change) apply(w *work, r *matcher.Request, i int) *Failed {
@@ -194,11 +194,11 @@ func (c *change) apply(w *work, r *matcher.Request, i int) *Failed {
 	}
 	made := patch.Raw
 	if c.do.Verb == "merge" {
-		made = w.merged(row, patch)
+		made = w.hold(edit.AppendMerged(w.room, row, patch))
 	}
 	made = c.withMembers(made, w, r)
 	if c.do.Verb == "put" || c.changes(patch, c.set.key[0]) {
-		if now, what := w.keyOf(made, c.set.key); what != "" || string(now) != string(key) {
+		if now, what := w.keyOf(edit.Member(made, c.set.key), c.set.key); what != "" || string(now) != string(key) {
 			made = w.with(made, c.set.key, c.set.keyJSON(c.set.made, row, key))
 		}
 	}
@@ -221,15 +221,13 @@ func (c *change) object(w *work, r *matcher.Request) (json.Value, *Failed) {
 		return json.Value{Kind: json.Object, Raw: []byte("{}")}, nil
 	}
 	v, ok := c.row.Object(r)
-	start := len(w.room)
 	if !ok {
-		w.room = c.row.Append(w.room, r)
-		if v = json.Parse(w.made(start)); v.Kind != json.Object {
-			return v, &Failed{Else: -1, Failure: reply.BadJSON, Message: fmt.Sprintf("the row is %q; expected a JSON object", wording.Clip(string(w.room[start:])))}
+		text := w.hold(c.row.Append(w.room, r))
+		if v = json.Parse(text); v.Kind != json.Object {
+			return v, refuse(reply.BadJSON, "the row is %q; expected a JSON object", wording.Clip(string(text)))
 		}
 	}
-	w.room = json.AppendCompact(w.room[:start], v.Raw)
-	v.Raw = w.made(start)
+	v.Raw = w.hold(json.AppendCompact(w.room, v.Raw))
 	return v, nil
 }
 
@@ -237,9 +235,7 @@ func (c *change) object(w *work, r *matcher.Request) (json.Value, *Failed) {
 func (c *change) withMembers(row []byte, w *work, r *matcher.Request) []byte {
 	for i := range c.members {
 		m := &c.members[i]
-		start := len(w.room)
-		w.room = m.value.Append(w.room, r)
-		row = w.with(row, m.way, w.made(start))
+		row = w.with(row, m.way, w.hold(m.value.Append(w.room, r)))
 	}
 	return row
 }
@@ -251,7 +247,7 @@ func (c *change) insert(part []byte, w *work, r *matcher.Request, i int) *Failed
 	}
 	row, key, what := w.keyed(c.withMembers(v.Raw, w, r), c.set, c.set.made, part, r)
 	if what != "" {
-		return &Failed{Else: -1, Failure: reply.BadJSON, Message: what}
+		return refuse(reply.BadJSON, "%s", what)
 	}
 	if old, _ := c.set.get(&w.tx, part, key); old.Found() {
 		return c.fail(i, reply.KeyExists, "the set %q already has a row %q", c.set.declared.Name, wording.Clip(string(key)))
@@ -284,7 +280,7 @@ func (c *change) add(part, key []byte, old state.Row, w *work, r *matcher.Reques
 }
 
 func notANumber(format string, c *change, key []byte) *Failed {
-	return &Failed{Else: -1, Failure: reply.NotANumber, Message: fmt.Sprintf(format, edit.Joined(c.field), wording.Clip(string(key)))}
+	return refuse(reply.NotANumber, format, edit.Joined(c.field), wording.Clip(string(key)))
 }
 
 // outside reports whether a sum is outside its bounds. If a bound is not a number, every sum is

@@ -96,21 +96,8 @@ func (s *set) mismatch(body, key []byte) string {
 // maxKey is the maximum size of a key's text in bytes.
 const maxKey = 512
 
-// keyOf returns the text of a row's key, or what is wrong with the key.
-func keyOf(row json.Value, way []string) (key []byte, what string) {
-	if row.Kind != json.Object {
-		return nil, "the row is not an object"
-	}
-	return appendKey(nil, row.Raw, way)
-}
-
-// appendKey appends the text of an object's key, or returns what is wrong with the key.
-func appendKey(to, row []byte, way []string) (made []byte, what string) {
-	return appendKeyText(to, edit.Member(row, way), way)
-}
-
-// appendKeyText does the same for the value of the key.
-func appendKeyText(to []byte, v json.Value, way []string) (made []byte, what string) {
+// appendKey appends the text of a row's key, whose value is v, or returns what is wrong with the key.
+func appendKey(to []byte, v json.Value, way []string) (made []byte, what string) {
 	switch v.Kind {
 	case json.Missing, json.Null:
 		return nil, fmt.Sprintf("the row has no key; expected a member %q", edit.Joined(way))

@@ -64,7 +64,7 @@ func (s *Sets) Put(name string, part, key, row []byte, merge bool) ([]byte, erro
 			made = edit.AppendMerged(nil, before, v)
 		}
 		made = edit.AppendWith(nil, json.Value{Kind: json.Object, Raw: made}, known.key, known.keyJSON(known.made, before, key))
-		if _, what := keyOf(json.Value{Kind: json.Object, Raw: made}, known.key); what != "" {
+		if _, what := appendKey(nil, edit.Member(made, known.key), known.key); what != "" {
 			return errors.New(what)
 		}
 		made = known.put(tx, part, key, old, made, time.Now())

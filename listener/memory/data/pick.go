@@ -64,7 +64,7 @@ func (s *set) places(members []string) *state.Member {
 			all = append(all, made[start:len(made):len(made)])
 		}
 		to = appendGroup(to, all...)
-		key, _ := appendKey(keyRoom[:0], row, s.key)
+		key, _ := appendKey(keyRoom[:0], edit.Member(row, s.key), s.key)
 		return appendPlace(to, placeOf(key), 8)
 	}}
 }
@@ -102,18 +102,15 @@ func (f *find) byHash(all []state.Condition, part []byte, w *work, r *matcher.Re
 	for i := range all {
 		values = append(values, all[i].From.Value)
 	}
-	start := len(w.room)
-	w.room = appendGroup(w.room, values...)
-	group := w.made(start)
+	group := w.hold(appendGroup(w.room, values...))
 	end := state.Bound{}
 	if len(group) > 0 {
 		end.Value = append(w.keep(group), "\xff\xff\xff\xff\xff\xff\xff\xff\xff"...)
 	}
 	nearest, from := uint64(math.MaxUint64), placeOf(text)
 	for range probes {
-		start = len(w.room)
-		w.room = appendPlace(append(w.room, group...), from, 8)
-		for _, begin := range [][]byte{w.made(start), group} { // after the last row comes the first one
+		place := w.hold(appendPlace(append(w.room, group...), from, 8))
+		for _, begin := range [][]byte{place, group} { // after the last row comes the first one
 			after := first(w.tx.Within(f.set.Set, part, f.places, state.Bound{Value: begin}, end), all)
 			if !after.Found() {
 				continue

@@ -16,6 +16,7 @@ import (
 	"mockserver/fetcher/rows"
 	"mockserver/internal/json"
 	"mockserver/internal/wording"
+	"mockserver/listener/memory/data/edit"
 	"mockserver/listener/memory/state"
 )
 
@@ -68,7 +69,7 @@ type building struct {
 
 // add appends a row.
 func (b *building) add(row []byte, line int) error {
-	key, what := appendKey(nil, row, b.set.key)
+	key, what := appendKey(nil, edit.Member(row, b.set.key), b.set.key)
 	if what != "" {
 		return errors.New(what)
 	}

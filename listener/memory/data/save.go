@@ -131,8 +131,9 @@ func (s *Sets) load(c *statefile.Change) error {
 	case c.Deleted:
 		tx.Delete(set.Set, part, key)
 	case v.Kind == json.Object:
-		has, what := keyOf(v, set.key)
-		if key = has; what != "" || !isKey(edit.Member(v.Raw, set.key), []byte(c.Key)) {
+		given := edit.Member(v.Raw, set.key)
+		has, what := appendKey(nil, given, set.key)
+		if key = has; what != "" || !isKey(given, []byte(c.Key)) {
 			return fmt.Errorf("the row of %q has another key, or none, in %q", wording.Clip(c.Key), edit.Joined(set.key))
 		}
 		tx.Put(set.Set, part, key, v.Raw, moveOf(c.Move, time.Now()))

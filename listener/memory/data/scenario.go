@@ -52,9 +52,7 @@ func (s *inState) keyOf(w *work, r *matcher.Request) []byte {
 			if len(text) > maxKey { // such as a token: the key of a row is shorter
 				text = fmt.Appendf(nil, "%x", sha256.Sum256(text))
 			}
-			start := len(w.room)
-			w.room = scalar.AppendKey(w.room, text, true, maxKey)
-			return w.made(start)
+			return w.hold(scalar.AppendKey(w.room, text, true, maxKey))
 		}
 	}
 	return w.keep([]byte(oneState))

@@ -171,7 +171,7 @@ func (o *Operation) write(part, key []byte, row state.Row, w *work, r *matcher.R
 		return refuse(reply.KeyMismatch, "%s", what)
 	}
 	if o.config.Name == "change" {
-		made = w.merged(old, sent[0])
+		made = w.hold(edit.AppendMerged(w.room, old, sent[0]))
 	} else {
 		made = w.with(made, o.set.key, o.set.keyJSON(o.made, old, key))
 		if o.created != nil && row.Found() {
@@ -181,7 +181,7 @@ func (o *Operation) write(part, key []byte, row state.Row, w *work, r *matcher.R
 		}
 	}
 	made = o.stamped(made, !row.Found(), w, r)
-	if _, what := w.keyOf(made, o.set.key); what != "" {
+	if _, what := w.keyOf(edit.Member(made, o.set.key), o.set.key); what != "" {
 		return refuse(reply.BadJSON, "%s", what)
 	}
 	if failed := violations(o.schema, "body", made); failed != nil {
@@ -254,7 +254,7 @@ func (o *Operation) create(part []byte, w *work, r *matcher.Request, p *reply.Re
 		}
 		row = o.stamped(row, true, w, r)
 		if o.stampsKey {
-			if key, what = w.keyOf(row, o.set.key); what != "" {
+			if key, what = w.keyOf(edit.Member(row, o.set.key), o.set.key); what != "" {
 				return refuse(reply.BadJSON, "%s", what)
 			}
 		}
@@ -267,10 +267,8 @@ func (o *Operation) create(part []byte, w *work, r *matcher.Request, p *reply.Re
 		kept := o.set.put(&w.tx, part, key, state.Row{}, row, r.Now())
 		r.Rows[0] = json.Value{Kind: json.Object, Raw: kept}
 		if !isList {
-			start := len(w.room)
-			w.room = append(append(w.room, bytes.TrimSuffix(r.Path(), slash)...), '/')
-			w.room = escape.AppendPathSegment(w.room, key)
-			p.AddCopy("Location", w.made(start))
+			location := append(append(w.room, bytes.TrimSuffix(r.Path(), slash)...), '/')
+			p.AddCopy("Location", w.hold(escape.AppendPathSegment(location, key)))
 			tagged(p, kept)
 			p.Body = o.shown(kept, r)
 			return nil

@@ -34,15 +34,12 @@ const maxSnapshots = 16
 func (s *Sets) Take(name string) (Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.snapshots, func(one snapshot) bool { return one.Name == name })
-	if i < 0 && len(s.snapshots) == maxSnapshots {
+	before := slices.DeleteFunc(s.snapshots, func(one snapshot) bool { return one.Name == name })
+	if len(before) == maxSnapshots {
 		return Snapshot{}, ErrSnapshots
 	}
-	if i >= 0 {
-		s.snapshots = slices.Delete(s.snapshots, i, i+1)
-	}
 	taken := snapshot{Snapshot{name, time.Now().UTC()}, s.store.Snapshot()}
-	s.snapshots = append(s.snapshots, taken)
+	s.snapshots = append(before, taken)
 	return taken.Snapshot, nil
 }
 
@@ -74,10 +71,10 @@ func (s *Sets) Restore(name string) error {
 func (s *Sets) Forget(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.snapshots, func(one snapshot) bool { return one.Name == name })
-	if i < 0 {
+	n := len(s.snapshots)
+	s.snapshots = slices.DeleteFunc(s.snapshots, func(one snapshot) bool { return one.Name == name })
+	if len(s.snapshots) == n {
 		return ErrNoSnapshot
 	}
-	s.snapshots = slices.Delete(s.snapshots, i, i+1)
 	return nil
 }

@@ -69,29 +69,20 @@ func (w *work) Release() {
 	}
 }
 
-// made returns the bytes of the room from an offset on.
-func (w *work) made(from int) []byte { return w.room[from:len(w.room):len(w.room)] }
-
-// keep returns a copy of a text that stays valid until the work is started again.
-func (w *work) keep(text []byte) []byte {
+// hold makes what was appended to the room a part of it, and returns that part. It stays valid until
+// the work is started again.
+func (w *work) hold(appended []byte) []byte {
 	start := len(w.room)
-	w.room = append(w.room, text...)
-	return w.room[start:len(w.room):len(w.room)]
+	w.room = appended
+	return appended[start:len(appended):len(appended)]
 }
 
-// with returns a row with the member at a path set to value, a JSON text. The result stays valid
-// until the work is started again.
+// keep returns a copy of a text.
+func (w *work) keep(text []byte) []byte { return w.hold(append(w.room, text...)) }
+
+// with returns a row with the member at a path set to value, a JSON text.
 func (w *work) with(row []byte, way []string, value []byte) []byte {
-	start := len(w.room)
-	w.room = edit.AppendWith(w.room, json.Value{Kind: json.Object, Raw: row}, way, value)
-	return w.made(start)
-}
-
-// merged returns a row with a patch merged into it.
-func (w *work) merged(row, patch json.Value) []byte {
-	start := len(w.room)
-	w.room = edit.AppendMerged(w.room, row, patch)
-	return w.made(start)
+	return w.hold(edit.AppendWith(w.room, json.Value{Kind: json.Object, Raw: row}, way, value))
 }
 
 // partOf returns the name of the part of a set that a request sees, or nil for the common part.
@@ -106,41 +97,26 @@ func partOf(o *renderer.Operand, w *work, r *matcher.Request) []byte {
 	return w.keep(text)
 }
 
-// keyOf returns the text of the key of a row that a request makes, or what is wrong with the key.
-func (w *work) keyOf(row []byte, way []string) (key []byte, what string) {
-	return w.textOf(edit.Member(row, way), way)
-}
-
-// textOf returns the text of a key, or what is wrong with the key.
-func (w *work) textOf(v json.Value, way []string) (key []byte, what string) {
-	start := len(w.room)
-	made, what := appendKeyText(w.room, v, way)
-	if what != "" {
-		return nil, what
+// keyOf returns the text of the key of a row that a request makes, whose value is v, or what is wrong
+// with the key.
+func (w *work) keyOf(v json.Value, way []string) (key []byte, what string) {
+	key, what = appendKey(w.room, v, way)
+	if what == "" {
+		key = w.hold(key)
 	}
-	w.room = made
-	return w.made(start), ""
+	return key, what
 }
 
-// newKey returns a new key as a JSON value.
-func (w *work) newKey(k *newKeys, r *matcher.Request) []byte {
-	start := len(w.room)
-	if k.integer {
+// newKey returns a new key as a JSON value. An integer is returned only if no row of the part has it
+// as its key: a request may have inserted a row with the number that was drawn.
+func (w *work) newKey(s *set, k *newKeys, part []byte, r *matcher.Request) []byte {
+	if !k.integer {
+		return w.hold(k.text.Append(w.room, r))
+	}
+	for {
 		n := k.largest.Add(1)
 		w.keys = append(w.keys, madeKey{k, n})
-		w.room = strconv.AppendInt(w.room, n, 10)
-	} else {
-		w.room = k.text.Append(w.room, r)
-	}
-	return w.made(start)
-}
-
-// freeKey returns a new key. An integer is returned only if no row of the part has it as its key: a
-// request may have inserted a row with the number that was drawn.
-func (w *work) freeKey(s *set, k *newKeys, part []byte, r *matcher.Request) []byte {
-	for {
-		key := w.newKey(k, r)
-		if !k.integer || !w.tx.Get(s.Set, part, key).Found() {
+		if key := w.hold(strconv.AppendInt(w.room, n, 10)); !w.tx.Get(s.Set, part, key).Found() {
 			return key
 		}
 	}
@@ -151,18 +127,15 @@ func (w *work) freeKey(s *set, k *newKeys, part []byte, r *matcher.Request) []by
 func (w *work) keyed(row []byte, s *set, k *newKeys, part []byte, r *matcher.Request) (made, key []byte, what string) {
 	way := s.key
 	given := edit.Member(row, way)
-	isNew := given.Kind == json.Missing && len(way) == 1
-	if given.Kind == json.Missing || given.Kind == json.Null {
-		given = json.Parse(w.freeKey(s, k, part, r))
-		start := len(w.room)
-		if isNew {
-			w.room = edit.AppendMember(w.room, row, way[0], given.Raw)
-		} else {
-			w.room = edit.AppendWith(w.room, json.Value{Kind: json.Object, Raw: row}, way, given.Raw)
-		}
-		row = w.made(start)
+	switch kind := given.Kind; {
+	case kind == json.Missing && len(way) == 1:
+		given = json.Parse(w.newKey(s, k, part, r))
+		row = w.hold(edit.AppendMember(w.room, row, way[0], given.Raw))
+	case kind == json.Missing || kind == json.Null:
+		given = json.Parse(w.newKey(s, k, part, r))
+		row = w.with(row, way, given.Raw)
 	}
-	key, what = w.textOf(given, way)
+	key, what = w.keyOf(given, way)
 	return row, key, what
 }
 

@@ -233,52 +233,25 @@ func (t *Tx) lock() {
 		t.views[0].part = t.views[0].set.lock(t.views[0].name)
 		return
 	}
-	for {
+	parts := make([]*Part, len(t.views))
+	for locked := false; !locked; {
 		for i := range t.views {
-			p := t.views[i].set.lock(t.views[i].name)
-			p.mu.Unlock()
-			t.views[i].part = p
+			w := &t.views[i]
+			w.part = w.set.lock(w.name)
+			w.part.mu.Unlock()
+			parts[i] = w.part
 		}
-		t.sort()
-		locked := 0
-		for ; locked < len(t.views); locked++ {
-			p := t.views[locked].part
-			p.mu.Lock()
-			if p.gone {
-				p.mu.Unlock()
+		slices.SortFunc(parts, func(p, q *Part) int { return cmp.Compare(p.id, q.id) })
+		locked = true
+		for i, p := range parts {
+			if p.mu.Lock(); p.gone {
+				for _, p := range parts[:i+1] {
+					p.mu.Unlock()
+				}
+				locked = false
 				break
 			}
 		}
-		if locked == len(t.views) {
-			return
-		}
-		for _, w := range t.views[:locked] {
-			w.part.mu.Unlock()
-		}
-	}
-}
-
-// sort brings the views into the order of the ids of their parts.
-func (t *Tx) sort() {
-	order := make([]int, len(t.views))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(t.views[a].part.id, t.views[b].part.id) })
-	to := make([]int, len(order))
-	views := make([]view, len(order))
-	for i, from := range order {
-		views[i], to[from] = t.views[from], i
-	}
-	copy(t.views, views)
-	for i := range t.reads {
-		t.reads[i].view = to[t.reads[i].view]
-	}
-	for i := range t.writes {
-		t.writes[i].view = to[t.writes[i].view]
-	}
-	for i := range t.takes {
-		t.takes[i].view = to[t.takes[i].view]
 	}
 }
 
