@@ -2,8 +2,10 @@ package state
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
+	"weak"
 )
 
 // TestQueues_DoNotGrowWithBases: however often the base is replaced or a snapshot is restored, a
@@ -89,4 +91,36 @@ func TestAges_OfRowsTaken(t *testing.T) {
 	}); of > 20 {
 		t.Errorf("a change makes %v allocations while %d parts have rows taken, want no search", of, n)
 	}
+}
+
+// TestTake_KeepsNoKeys: once a row was taken, the tables of keys that inserted rows had then are freed
+// when others replace them.
+func TestTake_KeepsNoKeys(t *testing.T) {
+	store := New(0)
+	set := NewSet("s", Options{}, new(Builder).Base(nil))
+	store.Attach(set)
+	var tx Tx
+	insert := func(from, to int) {
+		for i := from; i < to; i++ {
+			tx.Begin(store)
+			tx.Put(set, nil, fmt.Append(nil, i), []byte(`{}`), nil)
+			if err := tx.Commit(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	insert(0, 100)
+	tx.Begin(store)
+	row, _ := tx.Once(set, nil, nil, nil)
+	tx.Take(set, nil, row)
+	if err := tx.Commit(); err != nil || !row.Found() {
+		t.Fatal(err, row)
+	}
+	tables := weak.Make(set.common.now.Load().keys.tables)
+	insert(100, 2*manyKeys) // a table for each beginning of a hash
+	tx.End()
+	if runtime.GC(); tables.Value() != nil {
+		t.Error("the tables of the time when the row was taken are still in memory")
+	}
+	runtime.KeepAlive(store)
 }

@@ -21,7 +21,7 @@ func (v *version) isFree(seq uint64) bool {
 func (v *version) take(row Row) {
 	if v.free == nil {
 		v.free = v.edit(v.owner != 0)
-		v.free.unnamed = true
+		v.free.unnamed, v.free.keys = true, keys{}
 		v.edited = false // the orders made so far now belong to both versions
 		if v.owner != 0 {
 			v.owner = owners.Add(1) // the nodes made so far now belong to both versions
