@@ -1,7 +1,6 @@
 package renderer
 
 import (
-	"math"
 	"strconv"
 
 	"mockserver/internal/json"
@@ -205,7 +204,7 @@ func (e *expr) call(r *matcher.Request, fr *frame) value.Value {
 		}
 		of := e.args[0].eval(r, fr)
 		fr.spend(len(of.Raw), r)
-		return value.OfInt(int64(e.counter.keyed.Next(of.Text(r), math.MaxInt64))+1, r)
+		return value.OfInt(int64(e.counter.keyed.Next(of.Text(r)))+1, r)
 	case opShared:
 		return value.OfInt(e.shared(), r)
 	case opRandomText:

@@ -1,6 +1,7 @@
 package item
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -142,12 +143,7 @@ func setTypes(d *table.Decoder, v table.Value, s *Data) {
 func setMemory(d *table.Decoder, v table.Value, l *DataLimit) { decodeSize(d, v, &l.Memory) }
 
 // EffectiveMember returns the member that is the key.
-func (s *Data) EffectiveMember() string {
-	if s.Member.Value == "" {
-		return DefaultKey
-	}
-	return s.Member.Value
-}
+func (s *Data) EffectiveMember() string { return cmp.Or(s.Member.Value, DefaultKey) }
 
 // Fingerprint returns a text that is the same for sets with equal declarations in files of the same
 // directory.

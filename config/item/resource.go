@@ -1,6 +1,7 @@
 package item
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -286,12 +287,8 @@ func (r *Resource) Member(param string) string {
 
 // EffectiveSize returns how many rows a page has, and the maximum that a request may ask for.
 func (p *Page) EffectiveSize() (size, most int) {
-	if size = p.Size; size == 0 {
-		size = DefaultPageSize
-	}
-	if most = p.Max; most == 0 {
-		most = max(MaxPageSize, size)
-	}
+	size = cmp.Or(p.Size, DefaultPageSize)
+	most = cmp.Or(p.Max, max(MaxPageSize, size))
 	return min(size, most), most
 }
 

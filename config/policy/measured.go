@@ -74,10 +74,6 @@ func resolve(d *table.Decoder, name string) string {
 		d.Files = append(d.Files, local)
 		return local
 	}
-	near := filepath.Join(d.Dir, local)
-	d.Files = append(d.Files, near, files.Absolute(local))
-	if files.LookAt(near).Info == nil && files.LookAt(local).Info != nil {
-		return local
-	}
-	return near
+	d.Files = append(d.Files, filepath.Join(d.Dir, local), files.Absolute(local))
+	return files.Beside(d.Dir, name)
 }

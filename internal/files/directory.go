@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 )
 
@@ -21,6 +22,20 @@ func LookAt(name string) Look {
 		return Look{}
 	}
 	return Look{Info: info}
+}
+
+// Beside returns the path of a file. A relative name stands for the file in dir or, if only the
+// working directory contains such a file, for the file there.
+func Beside(dir, name string) string {
+	path := filepath.FromSlash(name)
+	if filepath.IsAbs(path) {
+		return path
+	}
+	near := filepath.Join(dir, path)
+	if LookAt(near).Info == nil && LookAt(path).Info != nil {
+		return path
+	}
+	return near
 }
 
 // Same reports whether l and m show the same file, unchanged.

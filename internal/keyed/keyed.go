@@ -27,9 +27,8 @@ type shard struct {
 	late, old map[string]*uint64
 }
 
-// Next counts a key and returns how many times it was counted before. The count stops at a maximum,
-// which Next then keeps returning.
-func (c *Counts) Next(key []byte, most uint64) uint64 {
+// Next counts a key and returns how many times it was counted before.
+func (c *Counts) Next(key []byte) uint64 {
 	s := &c.shards[maphash.Bytes(seed, key)%shards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,9 +36,8 @@ func (c *Counts) Next(key []byte, most uint64) uint64 {
 	if n == nil {
 		n = s.keep(string(key))
 	}
-	before := *n
-	*n = min(before+1, most)
-	return before
+	*n++
+	return *n - 1
 }
 
 // keep makes a key a recent one, and returns its count.

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -41,16 +42,8 @@ func NewLimiter(e *item.Endpoint, params []string, o Options) *Limiter {
 	if declared == nil {
 		return nil
 	}
-	algorithm, window, most := declared.Algorithm, declared.Window, declared.Max
-	if algorithm == "" {
-		algorithm = policy.LimitAlgorithms[0]
-	}
-	if window == 0 {
-		window = policy.DefaultWindow
-	}
-	if most == 0 {
-		most = policy.DefaultMaxRequests
-	}
+	algorithm := cmp.Or(declared.Algorithm, policy.LimitAlgorithms[0])
+	window, most := cmp.Or(declared.Window, policy.DefaultWindow), cmp.Or(declared.Max, policy.DefaultMaxRequests)
 	made := fmt.Sprint("rate-limit ", algorithm, " ", window, " ", most, " ", declared.By)
 	isShared := declared.IsShared() && o.Shared != nil
 	if isShared {

@@ -171,31 +171,28 @@ func (r *Rules) choose(n int, q *matcher.Request) int {
 		// Take the first share above the number: an outcome of weight 0 has no share of its own.
 		part := q.Random.Float64()
 		return sort.Search(n-1, func(i int) bool { return part < r.shares[i] })
-	case r.turns != nil:
-		return r.sharedTurn(n, q)
-	case r.Per != nil && r.holds:
-		return int(r.counts.TurnOf(r.Per(q), uint64(n-1), true))
-	case r.Per != nil:
-		return int(r.counts.TurnOf(r.Per(q), uint64(n), false))
-	case r.holds:
-		return int(r.counts.Turn(uint64(n-1), true))
 	}
-	return int(r.counts.Turn(uint64(n), false))
+	var turn uint64
+	if r.turns != nil {
+		turn = r.sharedTurn(q)
+	} else {
+		turn = r.counts.Turn(r.Per, q)
+	}
+	if r.holds {
+		return int(min(turn, uint64(n-1)))
+	}
+	return int(turn % uint64(n))
 }
 
-// sharedTurn returns the next outcome of the turns that all replicas take together.
-func (r *Rules) sharedTurn(n int, q *matcher.Request) int {
+// sharedTurn returns the next of the turns that all replicas take together.
+func (r *Rules) sharedTurn(q *matcher.Request) uint64 {
 	var of []byte
 	if r.Per != nil {
 		if of = r.Per(q); of == nil {
 			of = []byte{}
 		}
 	}
-	turn := r.turns.Of(of).Turn() - 1
-	if r.holds {
-		return int(min(turn, int64(n-1)))
-	}
-	return int(turn % int64(n))
+	return uint64(r.turns.Of(of).Turn() - 1)
 }
 
 // Late records how much later than declared the response to a waiting request was ready.

@@ -3,7 +3,6 @@ package traffic
 import (
 	"hash/fnv"
 	"io"
-	"math"
 	"sync/atomic"
 
 	"mockserver/config/item"
@@ -77,26 +76,13 @@ func (c *Seed) SeedNth(t *Counts, n uint64, random *matcher.Random) {
 	random.Seed(c.seed^matcher.Mix(t.stream+ofRequests), n)
 }
 
-// Turn returns the number of the next turn, one of n that repeat. If holds is true, it returns n
-// once all n turns have been taken.
-func (t *Counts) Turn(n uint64, holds bool) uint64 {
-	if !holds {
-		return (t.turns.Add(1) - 1) % n
+// Turn returns the number of the next turn. It counts those of each value by itself, unless of is
+// nil.
+func (t *Counts) Turn(of func(*matcher.Request) []byte, r *matcher.Request) uint64 {
+	if of == nil {
+		return t.turns.Add(1) - 1
 	}
-	for {
-		turn := t.turns.Load()
-		if turn >= n || t.turns.CompareAndSwap(turn, turn+1) {
-			return turn
-		}
-	}
-}
-
-// TurnOf is like Turn, but for one of the values that have turns of their own.
-func (t *Counts) TurnOf(key []byte, n uint64, holds bool) uint64 {
-	if holds {
-		return t.keyed.Next(key, n)
-	}
-	return t.keyed.Next(key, math.MaxUint64) % n
+	return t.keyed.Next(of(r))
 }
 
 // Lateness returns how late the responses to waiting requests of the endpoint were.

@@ -147,8 +147,8 @@ type shownRowChange struct {
 }
 
 // changesOf returns up to limit changes of a set, in all parts.
-func (a *Admin) changesOf(set string, limit int) (changes []shownRowChange) {
-	_ = a.server.Control().Data().Changes(set, func(c liststate.Change) bool { // the set exists
+func changesOf(set *liststate.Set, limit int) (changes []shownRowChange) {
+	set.Changes(func(c liststate.Change) bool {
 		if c.JSON == nil && c.Taken {
 			return true // a row of the base that was only picked
 		}
@@ -197,7 +197,7 @@ func (a *Admin) showRows(w http.ResponseWriter, r *http.Request) {
 	shown := shownRows{Rows: []json.RawMessage{}, Total: rows.Len()}
 	switch {
 	case q.values.Get("changed") == "true":
-		shown.Changes, shown.Total = a.changesOf(r.PathValue("set"), limit), int(set.Figures().Changes)
+		shown.Changes, shown.Total = changesOf(set, limit), int(set.Figures().Changes)
 	case q.values.Has("key"):
 		if row := a.server.Control().Data().Row(set.Name, part, []byte(q.values.Get("key"))); row.Found() {
 			shown.Rows = append(shown.Rows, row.JSON)

@@ -114,13 +114,3 @@ func (s *Sets) Reset(names []string, part []byte) error {
 	}
 	return nil
 }
-
-// Changes calls f for the changes to a set, until f returns false. The error is ErrNoSet.
-func (s *Sets) Changes(name string, f func(state.Change) bool) error {
-	set := s.store.Set(name)
-	if set == nil {
-		return ErrNoSet
-	}
-	set.Changes(f)
-	return nil
-}

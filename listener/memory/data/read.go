@@ -9,38 +9,45 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/fetcher"
 	"mockserver/fetcher/rows"
+	"mockserver/internal/files"
 	"mockserver/internal/json"
 	"mockserver/internal/wording"
 	"mockserver/listener/memory/data/edit"
 	"mockserver/listener/memory/state"
 )
 
+// lookInterval is how often files are checked.
+const lookInterval = 300 * time.Millisecond
+
 // look reads the metadata of the set's file. For a set without a file, the result is always the
 // same.
-func (s *set) look() look {
+func (s *set) look() files.Look {
 	if s.declared.From == nil {
-		return look{}
+		return files.Look{}
 	}
-	info, err := os.Stat(s.file())
-	if err != nil {
-		return look{}
-	}
-	return look{info}
+	return files.LookAt(s.file())
+}
+
+// still reports whether a file has not been written to for a while: it is then probably complete,
+// and a later write would alter its modification time.
+func still(l files.Look) bool {
+	return l.Info == nil || time.Since(l.Info.ModTime()).Abs() > lookInterval
 }
 
 // file returns the path of the file.
-func (s *set) file() string { return located(s.declared.Dir, s.declared.From.Path.Value) }
+func (s *set) file() string { return files.Beside(s.declared.Dir, s.declared.From.Path.Value) }
 
 // read returns the rows of the file, or those declared in place, as a base. It creates the
 // state.Set if there is none. Errors contain their position in the file of the rows.
 func (s *set) read() (*state.Base, syntax.Problems) {
 	s.seen = s.look()
-	s.settled = s.seen.still()
+	s.settled = still(s.seen)
 	b := &building{set: s}
 	var problems syntax.Problems
 	if s.declared.From != nil {

@@ -11,6 +11,7 @@ import (
 	"mockserver/config/openapi"
 	"mockserver/config/openapi/validate"
 	"mockserver/config/syntax"
+	"mockserver/internal/files"
 	"mockserver/internal/wording"
 	"mockserver/listener/reply"
 )
@@ -21,7 +22,7 @@ func compileSchema(r *item.Resource, dir string) (*validate.Schema, syntax.Probl
 	at, name, text := r.Schema, filepath.Join(dir, "schema.json"), []byte(r.Schema.Value)
 	if file := r.SchemaFile.Value; file != "" {
 		var err error
-		at, name = r.SchemaFile, located(dir, file)
+		at, name = r.SchemaFile, files.Beside(dir, file)
 		if text, err = os.ReadFile(name); err != nil {
 			return nil, syntax.Problems{{Pos: at.Pos, Key: at.Key, What: fmt.Sprintf("file %q cannot be read: %v", file, errors.Unwrap(err))}}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"mockserver/config/item"
 	"mockserver/config/syntax"
+	"mockserver/internal/files"
 	"mockserver/internal/json"
 	"mockserver/internal/wording"
 	"mockserver/listener/memory/data/edit"
@@ -19,10 +20,10 @@ import (
 type set struct {
 	*state.Set
 	declared item.Data
-	print    string // fingerprint of the declaration
-	seen     look   // the metadata of the file when it was read
-	settled  bool   // a later change to the file would be noticed
-	sum      uint64 // hash of the content of the file
+	print    string     // fingerprint of the declaration
+	seen     files.Look // the metadata of the file when it was read
+	settled  bool       // a later change to the file would be noticed
+	sum      uint64     // hash of the content of the file
 	base     *state.Base
 	options  state.Options
 	members  []*state.Member

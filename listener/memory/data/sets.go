@@ -141,7 +141,7 @@ func (s *Sets) declare(d *item.Data, name string) (*set, syntax.Problems) {
 	if l := d.Limit; l != nil {
 		made.options.Limit = state.Limit{Rows: int64(l.Rows), Memory: int64(l.Memory)}
 	}
-	if known := s.current[d.Name]; known != nil && known.print == made.print && known.settled && known.seen.same(made.look()) {
+	if known := s.current[d.Name]; known != nil && known.print == made.print && known.settled && known.seen.Same(made.look()) {
 		made.Set, made.base, made.seen, made.made, made.settled, made.sum = known.Set, known.base, known.seen, known.made, true, known.sum
 		return made, problems
 	}
@@ -237,7 +237,7 @@ func (s *Sets) refresh() {
 	defer s.mu.Unlock()
 	for _, known := range s.current {
 		now := known.look()
-		if known.declared.From == nil || now.same(known.seen) && known.settled || !now.still() {
+		if known.declared.From == nil || now.Same(known.seen) && known.settled || !still(now) {
 			continue
 		}
 		before := known.sum

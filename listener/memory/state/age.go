@@ -30,6 +30,7 @@ const tick = 100 * time.Millisecond
 func (a *ages) add(p *Part, seq uint64, stamp uint32, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.compact(p.set)
 	if a.start.IsZero() {
 		a.start = now
 	}
@@ -65,12 +66,9 @@ func (a *ages) next(to []age, before time.Time, most int) []age {
 	return to
 }
 
-// compactAges drops entries of ages that are out of date once they are the majority, and also drops
-// repeated entries, because restart adds all changes to a part once more.
-func (s *Set) compactAges() {
-	a := &s.ages
-	a.mu.Lock()
-	defer a.mu.Unlock()
+// compact drops entries that are out of date once they are the majority, and also drops repeated
+// entries, because restart adds all changes to a part once more.
+func (a *ages) compact(s *Set) {
 	if int64(len(a.queue)-a.head) < 2*(s.rows.Load()+s.parts.Load())+1024 { // a part has one for the rows taken
 		return
 	}
@@ -111,7 +109,6 @@ func (a *ages) restart(p *Part) {
 	if v.free != nil && p != s.common {
 		a.add(p, takes, v.lastTake, now)
 	}
-	s.compactAges()
 }
 
 // aging reports whether the order in which changes are made matters.

@@ -24,7 +24,6 @@ type Base struct {
 	pages  [][]byte
 	places []uint64 // by row: page<<32 | offset in the page
 	table  []uint32 // open addressing: row+1 in the low bits, a tag of the hash in the high ones; 0 is free
-	bytes  int64    // size of the JSON texts
 	orders []baseOrder
 }
 
@@ -54,7 +53,6 @@ func (b *Builder) Add(key, json []byte) error {
 	}
 	b.put(key, json)
 	b.base.note(hash, uint32(n))
-	b.base.bytes += int64(len(json))
 	return nil
 }
 
@@ -111,9 +109,6 @@ func (b *Base) Has(key []byte) bool {
 
 // Len returns the number of rows.
 func (b *Base) Len() int { return len(b.places) }
-
-// Bytes returns the size of all JSON texts in bytes.
-func (b *Base) Bytes() int64 { return b.bytes }
 
 // grow doubles the size of the table.
 func (b *Base) grow() {

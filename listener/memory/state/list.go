@@ -33,12 +33,7 @@ func (l Rows) Len() int {
 }
 
 // gone returns the positions of the base order that are no longer valid.
-func (l Rows) gone() trie[position] {
-	if l.v.orders == nil {
-		return trie[position]{}
-	}
-	return l.v.orders.all[l.order].gone
-}
+func (l Rows) gone() trie[position] { return l.changed().gone }
 
 // changed returns the changes to the order.
 func (l Rows) changed() order {

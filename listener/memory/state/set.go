@@ -66,7 +66,6 @@ type Figures struct {
 	Changes   int64 // changes in all parts
 	Parts     int64 // isolated parts
 	Bytes     int64 // memory that the changes take
-	BaseBytes int64 // size of the JSON texts of the base
 	Conflicts int64
 	GivenUp   int64
 }
@@ -94,7 +93,7 @@ func (s *Set) newPart(name string) *Part {
 func (s *Set) Figures() Figures {
 	common := s.common.now.Load()
 	return Figures{
-		Rows: int64(common.len()), Base: int64(common.base.Len()), BaseBytes: common.base.bytes,
+		Rows: int64(common.len()), Base: int64(common.base.Len()),
 		Changes: s.rows.Load(), Parts: s.parts.Load(), Bytes: s.bytes.Load(),
 		Conflicts: s.conflicts.Load(), GivenUp: s.given.Load(),
 	}

@@ -27,32 +27,27 @@ const maxTurns = 100_000
 func (t *Turns) Next(rows *List, value, part []byte) Row {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	of := turn{string(part), string(value), part != nil}
 	k := 0
-	if after, ok := t.last[turn{string(part), string(value), part != nil}]; ok {
+	after, known := t.last[of]
+	if known {
 		k = rows.Rank(Row{Seq: after}, false)
 	}
 	if k >= rows.Len() {
 		k = 0
 	}
 	row := rows.At(k)
-	t.note(turn{string(part), string(value), part != nil}, row.Seq+1)
-	return row
-}
-
-// note stores a number.
-func (t *Turns) note(of turn, seq uint64) {
 	if t.last == nil {
 		t.last = map[turn]uint64{}
 	}
-	if len(t.last) >= maxTurns {
-		if _, known := t.last[of]; !known {
-			for some := range t.last {
-				delete(t.last, some)
-				break
-			}
+	for some := range t.last {
+		if known || len(t.last) < maxTurns {
+			break
 		}
+		delete(t.last, some)
 	}
-	t.last[of] = seq
+	t.last[of] = row.Seq + 1
+	return row
 }
 
 // Reset forgets the turns of one part, or of all parts if part is nil.

@@ -351,7 +351,6 @@ func (t *Tx) publish(several bool) {
 	for i := range t.takes {
 		if to := &t.views[t.takes[i].view]; to.name != nil && to.set.aging() {
 			to.set.ages.add(to.part, takes, to.v.lastTake, time.Now())
-			to.set.compactAges()
 		}
 	}
 	for i := range t.writes {
@@ -372,7 +371,6 @@ func (t *Tx) publish(several bool) {
 		if r != nil {
 			to.set.ages.add(to.part, r.seq, r.stamp, now)
 		}
-		to.set.compactAges()
 	}
 }
 

@@ -272,45 +272,33 @@ func (v *version) reorder(seq uint64, before, after []byte, kept uint32) {
 			}
 		}
 		if before != nil {
-			v.leave(i, seq, was, home)
+			v.shift(i, seq, was, home, false)
 		}
 		if after != nil {
-			v.enter(i, seq, is, home)
+			v.shift(i, seq, is, home, true)
 		}
 	}
 }
 
-// inPlace returns the position of a row of the base in an order of the base, if the value is home,
-// the one that the row has there.
-func (v *version) inPlace(i int, seq uint64, value, home []byte) (position, bool) {
-	if seq >= uint64(v.base.Len()) || !bytes.Equal(value, home) {
-		return 0, false
-	}
-	return position(v.base.orders[i].position(v.base, value, uint32(seq))), true
-}
-
-// leave removes a row with a value from an order.
-func (v *version) leave(i int, seq uint64, value, home []byte) {
-	if at, ok := v.inPlace(i, seq, value, home); ok {
-		o := v.order(i)
-		o.gone = o.gone.with(at, v.owner)
-		v.bytes += costOfEntry
-		return
-	}
-	v.order(i).remove(entry{value, seq})
-	v.bytes -= costOfEntry + int64(len(value))
-}
-
-// enter adds a row with a value to an order.
-func (v *version) enter(i int, seq uint64, value, home []byte) {
-	if at, ok := v.inPlace(i, seq, value, home); ok {
-		o := v.order(i)
-		o.gone = o.gone.without(uint64(at), v.owner)
+// shift adds a row with a value to an order, or removes it. A row of the base with the value that it
+// has there, home, is in its place in the order of the base.
+func (v *version) shift(i int, seq uint64, value, home []byte, enters bool) {
+	o, b := v.order(i), &v.base.orders[i]
+	inPlace := seq < uint64(v.base.Len()) && bytes.Equal(value, home)
+	switch {
+	case inPlace && enters:
+		o.gone = o.gone.without(uint64(b.position(v.base, value, uint32(seq))), v.owner)
 		v.bytes -= costOfEntry
-		return
+	case inPlace:
+		o.gone = o.gone.with(position(b.position(v.base, value, uint32(seq))), v.owner)
+		v.bytes += costOfEntry
+	case enters:
+		o.add(entry{bytes.Clone(value), seq})
+		v.bytes += costOfEntry + int64(len(value))
+	default:
+		o.remove(entry{value, seq})
+		v.bytes -= costOfEntry + int64(len(value))
 	}
-	v.order(i).add(entry{bytes.Clone(value), seq})
-	v.bytes += costOfEntry + int64(len(value))
 }
 
 // insert adds a row after all other rows, and sets its seq. hash is the hash of its key.
