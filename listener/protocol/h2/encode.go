@@ -2,7 +2,9 @@ package h2
 
 import (
 	"encoding/binary"
+	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -65,30 +67,16 @@ func appendHeaders(b []byte, stream uint32, block []byte, end bool) []byte {
 	}
 }
 
+// statuses are those of the static table, RFC 7541 appendix A, beginning with entry 8.
+var statuses = [...]int{200, 204, 206, 304, 400, 404, 500}
+
 // AppendStatus begins the header block of a response.
 func AppendStatus(b []byte, status int) []byte {
-	switch status {
-	case 200:
-		return append(b, 0x80|8)
-	case 204:
-		return append(b, 0x80|9)
-	case 206:
-		return append(b, 0x80|10)
-	case 304:
-		return append(b, 0x80|11)
-	case 400:
-		return append(b, 0x80|12)
-	case 404:
-		return append(b, 0x80|13)
-	case 500:
-		return append(b, 0x80|14)
+	if i := slices.Index(statuses[:], status); i >= 0 {
+		return append(b, 0x80|byte(8+i))
 	}
-	b = append(b, 8) // :status, not indexed
-	if status < 1000 {
-		b = append(b, 3)
-		return strconv.AppendInt(b, int64(status), 10)
-	}
-	return appendString(b, strconv.Itoa(status))
+	var room [20]byte
+	return appendBytes(append(b, 8), strconv.AppendInt(room[:0], int64(status), 10)) // :status, not indexed
 }
 
 // AppendField adds a field to a header block. It leaves out connection-specific fields, which
@@ -96,7 +84,7 @@ func AppendStatus(b []byte, status int) []byte {
 func AppendField(b []byte, name, value string) []byte {
 	var room [64]byte
 	lower := ascii.AppendLower(room[:0], []byte(name))
-	if isOfConnection(lower) {
+	if isOfConnection(string(lower)) {
 		return b
 	}
 	if i := indexes[string(lower)]; i > 0 {
@@ -104,7 +92,7 @@ func AppendField(b []byte, name, value string) []byte {
 	} else {
 		b = appendBytes(append(b, 0), lower)
 	}
-	return appendString(b, trim(value))
+	return appendString(b, strings.Trim(value, " \t")) // HTTP/2 does not allow white space there
 }
 
 // AppendLength adds the Content-Length.
@@ -120,23 +108,12 @@ func AppendDate(b, date []byte) []byte {
 
 // isOfConnection reports whether a field name, in lower case, is specific to an HTTP/1.1
 // connection, RFC 9113 section 8.2.2.
-func isOfConnection(name []byte) bool {
-	switch string(name) {
+func isOfConnection(name string) bool {
+	switch name {
 	case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade":
 		return true
 	}
 	return false
-}
-
-// trim removes the white space at both ends of a value, which HTTP/2 does not allow there.
-func trim(value string) string {
-	for len(value) > 0 && ascii.IsBlank(value[0]) {
-		value = value[1:]
-	}
-	for len(value) > 0 && ascii.IsBlank(value[len(value)-1]) {
-		value = value[:len(value)-1]
-	}
-	return value
 }
 
 func appendString(b []byte, s string) []byte { return append(appendInteger(b, 0, 7, len(s)), s...) }

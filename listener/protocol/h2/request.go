@@ -4,6 +4,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"mockserver/internal/ascii"
+	"mockserver/internal/http1"
+	"mockserver/internal/semantics"
 )
 
 // request holds the header fields of a request as they are decoded, and checks them against RFC
@@ -97,7 +99,7 @@ func (q *request) pseudoField(f hpack.HeaderField, v *values) {
 		q.wrong = "a pseudo-header field after a regular one"
 	case f.Value == "" && which != ofAuthority:
 		q.wrong = "an empty pseudo-header field"
-	case which == ofMethod && !isToken(f.Value):
+	case which == ofMethod && !semantics.IsToken(f.Value):
 		q.wrong = "a method that is not a token"
 	}
 	q.pseudo |= which
@@ -124,10 +126,11 @@ func (q *request) line(name, value string) {
 }
 
 func (q *request) regularField(f hpack.HeaderField) {
-	switch f.Name {
-	case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade":
+	if isOfConnection(f.Name) {
 		q.wrong = "the field " + f.Name + ", which belongs to HTTP/1.1"
 		return
+	}
+	switch f.Name {
 	case "te":
 		if f.Value != "trailers" {
 			q.wrong = "the field te with a value other than trailers"
@@ -234,45 +237,22 @@ func (q *request) refusal(s *Stream) (status int, why string) {
 	return s.c.srv.Check(s.Method, target, s.Host)
 }
 
-func isToken(s string) bool {
-	for i := range len(s) {
-		if !nameBytes[ascii.Lower(s[i])] {
-			return false
-		}
-	}
-	return len(s) > 0
-}
-
 // isName reports whether s is a token without capital letters.
 func isName(s string) bool {
 	for i := range len(s) {
-		if !nameBytes[s[i]] {
+		if c := s[i]; !http1.Token[c] || 'A' <= c && c <= 'Z' {
 			return false
 		}
 	}
 	return true
-}
-
-// nameBytes are the bytes that a token may contain, RFC 9110 section 5.6.2, other than capital
-// letters.
-var nameBytes = tokenBytes()
-
-func tokenBytes() (set [256]bool) {
-	for _, c := range []byte("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz") {
-		set[c] = true
-	}
-	return set
 }
 
 // isValue reports whether s may be the value of a field.
 func isValue(s string) bool {
-	if n := len(s); n > 0 && (ascii.IsBlank(s[0]) || ascii.IsBlank(s[n-1])) {
-		return false
-	}
 	for i := range len(s) {
-		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
+		if http1.IsControl(s[i]) {
 			return false
 		}
 	}
-	return true
+	return s == "" || !ascii.IsBlank(s[0]) && !ascii.IsBlank(s[len(s)-1])
 }

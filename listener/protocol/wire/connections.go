@@ -3,6 +3,7 @@ package wire
 import (
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
@@ -289,3 +290,6 @@ func (c *Connections) tick() {
 		c.clock.set()
 	}
 }
+
+// errReserved means that no connection can be accepted because only reserved descriptors are left.
+var errReserved = fmt.Errorf("too many open files: the remaining descriptors are reserved for the admin address and webhooks: %w", syscall.EMFILE)

@@ -378,3 +378,15 @@ type Plain struct {
 	Bytes                []byte // the whole request
 	Alone                bool   // nothing follows: the response may overwrite Bytes, up to its capacity
 }
+
+// ProtocolError is a violation of the protocol by a client.
+type ProtocolError struct {
+	Status int // the status of the response to it
+	What   string
+}
+
+// Error returns What.
+func (e *ProtocolError) Error() string { return e.What }
+
+// bad returns a protocol error that is answered with status 400.
+func bad(what string) *ProtocolError { return &ProtocolError{400, what} }

@@ -1,0 +1,42 @@
+//go:build !linux
+
+package wire
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+)
+
+// What only Linux can do.
+
+// alarm does nothing: pauses end when the runtime notices that their deadline has passed, up to a
+// millisecond later.
+type alarm struct{}
+
+func newAlarm() *alarm        { return nil }
+func (a *alarm) at(time.Time) {}
+func (a *alarm) close()       {}
+
+// stay is not possible.
+type stay struct{}
+
+func newStay(*Connection) *stay { return nil }
+
+func (c *Connection) read(b []byte, _ bool) (int, error) { return c.Stream().Read(b) }
+func (c *Connection) write(b []byte) (int, error)        { return c.Conn.Write(b) }
+func (c *Connection) hasInput() bool                     { return false }
+func (c *Connection) asksInside() (left, inside bool)    { return false, false }
+
+// threadTime returns 0: the CPU time of the current thread is not known.
+func threadTime() time.Duration { return 0 }
+
+// Listen listens at an address. Several processes cannot share a port.
+func Listen(ctx context.Context, network, address string, share bool) (net.Listener, error) {
+	if share {
+		return nil, errors.New("several processes can share a port on Linux only")
+	}
+	var listening net.ListenConfig
+	return listening.Listen(ctx, network, address)
+}
