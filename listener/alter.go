@@ -46,9 +46,6 @@ type Control Server
 // Control returns the server for the admin API.
 func (s *Server) Control() *Control { return (*Control)(s) }
 
-// Records reports whether Options.Record is set.
-func (c *Control) Records() bool { return c.calls.Recorder != nil }
-
 // Probe returns the probe of the server. Shutdown stops it.
 func (s *Server) Probe() *probe.Probe { return s.probe }
 

@@ -215,3 +215,25 @@ func TestPause_LeavesTheTimeOutsAsTheyWere(t *testing.T) {
 		}
 	})
 }
+
+// The wait of a request does not count for those that arrived with it, or meanwhile.
+func TestPause_IsNotTheTimeOfLaterRequests(t *testing.T) {
+	for _, sent := range []map[time.Duration]string{{0: getSlow + getFast}, {0: getSlow + getFast + getFast}, {0: getSlow, 300 * ms: getFast}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := recordingServer(t, delayedBy1s, 1)
+			conn := talk(t, s)
+			sendAt(conn, sent)
+			in := bufio.NewReader(conn)
+			for range strings.Count(fmt.Sprint(sent), "Host") {
+				next(t, in)
+			}
+			_ = conn.Close() // closing a pipe does not fail
+			<-conn.served
+			for _, x := range s.Journal() {
+				if x.Endpoint == "GET /fast" && x.Took != 0 {
+					t.Errorf("%v: a request took %v", sent, x.Took)
+				}
+			}
+		})
+	}
+}

@@ -76,7 +76,7 @@ func (h *Head) field(line []byte) (name, value []byte, err error) {
 	switch { // by length first: most names match none of these
 	case IsName(name, "content-length"):
 		before, ok := h.Length, false
-		if h.Length, ok = number(value, 10, 18); !ok {
+		if h.Length, ok = Number(value, 10, 18); !ok {
 			err = ErrLength
 		} else if before >= 0 {
 			err = ErrLengths
@@ -145,8 +145,8 @@ func IsName(name []byte, lower string) bool {
 	return len(name) == len(lower) && ascii.EqualFold(name, lower)
 }
 
-// number reads up to most digits.
-func number(digits []byte, base byte, most int) (n int64, ok bool) {
+// Number reads up to most digits.
+func Number(digits []byte, base byte, most int) (n int64, ok bool) {
 	for _, c := range digits[:min(len(digits), most)] {
 		digit := ascii.Hex(c)
 		if digit >= base {
@@ -163,7 +163,7 @@ func chunkSize(line []byte) (int64, error) {
 	if extended {
 		size = ascii.TrimBlanks(size)
 	}
-	n, ok := number(size, 16, 15)
+	n, ok := Number(size, 16, 15)
 	if !ok || HasControl(extension) {
 		return 0, ErrChunk
 	}

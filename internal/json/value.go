@@ -87,16 +87,7 @@ func kindOf(c byte) Kind {
 // Member returns the value of an object's member. If several members have the name, it returns the
 // last one. It returns Missing if there is no such member, or if v is not an object.
 func (v Value) Member(name string) Value {
-	var found Value
-	if v.Kind != Object {
-		return found
-	}
-	for c := v.cursor(); c.more(); {
-		key, value := c.key(), c.value()
-		if key.Equals(name) {
-			found = value
-		}
-	}
+	_, found := v.Place(name)
 	return found
 }
 

@@ -79,6 +79,15 @@ func (a *Answer) AddHeaders(p *reply.Reply, r *matcher.Request) {
 	}
 }
 
+// Declare adds what the answer declares to a reply that was made from something else: a resource, an
+// upstream or a recording.
+func (a *Answer) Declare(p *reply.Reply, r *matcher.Request) {
+	a.AddHeaders(p, r)
+	if a.TypeDeclared {
+		p.ContentType = a.ContentType
+	}
+}
+
 // hasTemplates reports whether a header depends on the request.
 func (a *Answer) hasTemplates() bool {
 	return slices.ContainsFunc(a.Headers, func(h header) bool { return h.Template != nil })

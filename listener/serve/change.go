@@ -91,9 +91,6 @@ func (s *Server) serveRows(a *compile.Answer, c *Call) bool {
 	if a.Declared != 0 {
 		c.Reply.Status = a.Declared
 	}
-	a.AddHeaders(&c.Reply, &c.Request)
-	if a.TypeDeclared {
-		c.Reply.ContentType = a.ContentType
-	}
+	a.Declare(&c.Reply, &c.Request)
 	return true
 }

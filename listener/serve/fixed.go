@@ -131,7 +131,6 @@ func (s *Server) Answer(c *wire.Connection, p *wire.Plain) (wire.Later, error) {
 
 // AnswerBy is like Answer, with the fixed responses that lookup finds by path.
 func (s *Server) AnswerBy(lookup func(path []byte) *Fixed, c *wire.Connection, p *wire.Plain) (wire.Later, error) {
-	c.NoteReads(s.Recorder != nil)
 	if p.Alone && !c.IsOld() { // otherwise the response must say so
 		if done, err := s.answerFixed(lookup, c, p); done || err != nil {
 			return nil, err

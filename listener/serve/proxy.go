@@ -78,10 +78,7 @@ func (s *Server) pass(a *compile.Answer, c *Call) bool {
 			c.Reply.Add(reply.Text(f.Name), reply.Text(f.Value))
 		}
 	}
-	a.AddHeaders(&c.Reply, &c.Request)
-	if a.TypeDeclared {
-		c.Reply.ContentType = a.ContentType
-	}
+	a.Declare(&c.Reply, &c.Request)
 	if !c.whole || c.isHead() {
 		x.passed = reply.Passed{Reason: reply.Text(x.Reason), Length: x.Length, Whole: x.Whole}
 		c.Reply.Passed = &x.passed
@@ -133,8 +130,5 @@ func (s *Server) serveRecorded(a *compile.Answer, c *Call, found *recording.Serv
 			c.Reply.Add(h[0], h[1])
 		}
 	}
-	a.AddHeaders(&c.Reply, &c.Request)
-	if a.TypeDeclared {
-		c.Reply.ContentType = a.ContentType
-	}
+	a.Declare(&c.Reply, &c.Request)
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -126,19 +127,14 @@ func looksLikeHTTP(b []byte) bool {
 type counts [len(results)][2][2]atomic.Uint64
 
 func (c *counts) add(result string, cs tls.ConnectionState) {
-	for i := range results {
-		if results[i] != result {
-			continue
-		}
-		resumed, late := 0, 0
-		if cs.DidResume {
-			resumed = 1
-		}
-		if cs.Version == tls.VersionTLS13 {
-			late = 1
-		}
-		c[i][resumed][late].Add(1)
+	resumed, late := 0, 0
+	if cs.DidResume {
+		resumed = 1
 	}
+	if cs.Version == tls.VersionTLS13 {
+		late = 1
+	}
+	c[slices.Index(results[:], result)][resumed][late].Add(1)
 }
 
 // Count is the number of handshakes with a result.

@@ -169,18 +169,11 @@ func (q *request) regularField(f hpack.HeaderField) {
 const differs = 1 << 30
 
 func (q *request) contentLength(value string) {
-	if q.length >= 0 || len(value) == 0 || len(value) > 18 {
+	length, ok := http1.Number([]byte(value), 10, 18)
+	if q.length >= 0 || !ok {
 		q.wrong = "a Content-Length that is not a single number"
-		return
 	}
-	q.length = 0
-	for _, d := range []byte(value) {
-		if d < '0' || '9' < d {
-			q.wrong = "a Content-Length that is not a single number"
-			return
-		}
-		q.length = 10*q.length + int(d-'0')
-	}
+	q.length = int(length)
 }
 
 // end completes the request after its last field, and stores its parts in s.

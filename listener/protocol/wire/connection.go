@@ -44,7 +44,6 @@ type Connection struct {
 	expires time.Duration // when it reaches its maximum age, since the base of the clock; 0: never
 
 	shard  uint32        // the shard that its requests are counted in
-	timed  bool          // the times of reads are noted
 	readAt time.Duration // time of the last noted read, since the base of the clock
 
 	out *bufio.Writer // see Output; nil before the first use
@@ -238,15 +237,6 @@ func (c *Connection) ReadHeld(b []byte) int {
 		c.held = nil
 	}
 	return n
-}
-
-// NoteReads turns the recording of read times on or off. The first time recorded is the time of the
-// call: the request was read a tenth of a microsecond earlier.
-func (c *Connection) NoteReads(on bool) {
-	if on && !c.timed {
-		c.readAt = c.from.clock.exactly()
-	}
-	c.timed = on
 }
 
 // LastRead returns when the connection was last read, as time since the base of its clock, and how

@@ -29,6 +29,7 @@ type Connections struct {
 	Handler Handler // answers the requests
 	MaxBody int     // maximum size of a request body, in bytes
 	General bool    // plain requests are served like all others
+	Timed   bool    // the times of reads are noted: see LastRead
 	// HTTP2 serves a connection whose client began with the preface of HTTP/2; read contains the
 	// preface and the bytes after it. If HTTP2 is nil, such a client is refused.
 	HTTP2 func(c *Connection, read []byte)

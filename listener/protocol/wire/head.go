@@ -281,16 +281,12 @@ func (h *head) contentLength(value []byte) error {
 		return twoLengths
 	case h.chunked:
 		return twoFrames
-	case len(value) == 0 || len(value) > 18:
+	}
+	length, ok := http1.Number(value, 10, 18)
+	if !ok || length > math.MaxInt {
 		return badLength
 	}
-	for _, c := range value {
-		if c < '0' || '9' < c || h.length > (math.MaxInt-9)/10 {
-			return badLength
-		}
-		h.length = 10*h.length + int(c-'0')
-	}
-	h.sized = true
+	h.sized, h.length = true, int(length)
 	return nil
 }
 

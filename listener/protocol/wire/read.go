@@ -138,7 +138,7 @@ func (c *Connection) Read(b []byte) (int, error) {
 		return 0, c.failed
 	}
 	c.leaveIdle()
-	if c.timed {
+	if c.from.Timed {
 		c.readAt = c.from.clock.exactly()
 	}
 	if err != nil {

@@ -109,7 +109,9 @@ func (c *Connection) next() error {
 		case c.upgraded.Load() || c.ended:
 			return io.EOF
 		}
-		c.arrived = c.heldAt
+		if c.arrived = c.heldAt; c.from.Timed && c.hasMore() {
+			c.readAt = c.from.clock.exactly()
+		}
 		if err := c.readHead(); err != nil {
 			return err
 		}

@@ -97,7 +97,7 @@ func (s *stay) once(fd uintptr) bool {
 func (s *stay) answers(b []byte) bool {
 	c := s.c
 	c.leaveIdle()
-	if c.timed {
+	if c.from.Timed {
 		c.readAt = c.from.clock.exactly()
 	}
 	if whole, err := c.look(b); !whole || err != nil || !c.isPlain || c.size != len(b) {
