@@ -31,21 +31,18 @@ func (c *Content) ErrorWriter(body []byte) func(Refusal) []byte {
 		if err != nil || !ok {
 			return body
 		}
-		t := detailer{refusal: refusal, root: object, valid: func(any) bool { return true }}
 		check := validator{m: e.m, lenient: true}
-		if e.schema != nil && check.accepts(e.schema, object) {
-			t.valid = func(v any) bool { return check.accepts(e.schema, v) }
-		}
-		t.object(object, 0)
+		mayBreak := !check.accepts(e.schema, object)
+		d := detail{Violation: validate.Violation{Message: refusal.Message}, refusal: &refusal}
+		d.write(object, 0, func() bool { return mayBreak || check.accepts(e.schema, object) })
 		return e.encode(object)
 	}
 }
 
-// detailer writes the details of an error into a body, as long as the body stays valid.
-type detailer struct {
-	refusal Refusal
-	root    *jsonvalue.Object
-	valid   func(root any) bool
+// detail is what an object in an error response says: about a request, or about one violation.
+type detail struct {
+	validate.Violation
+	refusal *Refusal // nil for one violation
 }
 
 const (
@@ -61,87 +58,74 @@ var (
 	listNames    = []string{"error", "violation", "detail", "issue", "field", "invalid", "problem", "message", "cause", "fault"}
 )
 
-// object writes the details into the properties of an object.
-func (t *detailer) object(o *jsonvalue.Object, depth int) {
-	for _, m := range slices.Clone(o.Members) {
-		name, plain := m.Name, plainName(m.Name)
-		switch value := m.Value.(type) {
-		case string:
-			switch {
-			case slices.Contains(messageNames, plain):
-				t.try(o, name, t.refusal.Message)
-			case slices.Contains(statusNames, plain) && isStatus(value):
-				t.try(o, name, strconv.Itoa(t.refusal.Status))
-			}
-		case json.Number:
-			if slices.Contains(statusNames, plain) && (plain != "code" || isStatus(value.String())) {
-				t.try(o, name, json.Number(strconv.Itoa(t.refusal.Status)))
-			}
-		case []any:
-			if slices.ContainsFunc(listNames, func(part string) bool { return strings.Contains(plain, part) }) {
-				t.try(o, name, t.list(value))
-			}
-		case *jsonvalue.Object:
-			if depth < deepestTold {
-				t.object(value, depth+1)
+// write writes the details into the members of an object, as long as the body stays valid.
+func (d *detail) write(o *jsonvalue.Object, depth int, isValid func() bool) {
+	for i := range o.Members {
+		m := &o.Members[i]
+		if inner, ok := m.Value.(*jsonvalue.Object); ok && depth < deepestTold {
+			d.write(inner, depth+1, isValid)
+		}
+		if v, ok := d.value(m.Name, m.Value); ok {
+			before := m.Value
+			if m.Value = v; !isValid() {
+				m.Value = before
 			}
 		}
 	}
 }
 
-// try sets a property, unless that makes the body invalid.
-func (t *detailer) try(o *jsonvalue.Object, name string, value any) {
-	before, _ := o.Get(name)
-	o.Set(name, value)
-	if !t.valid(t.root) {
-		o.Set(name, before)
+// value returns the value of a member that says something about the error.
+func (d *detail) value(name string, before any) (v any, ok bool) {
+	plain := plainName(name)
+	of := func(names []string) bool { return slices.Contains(names, plain) }
+	isWhole := d.refusal != nil
+	text, isText := before.(string)
+	number, isNumber := before.(json.Number)
+	items, isList := before.([]any)
+	switch {
+	case isText && of(messageNames):
+		return d.Message, true
+	case isWhole && isText && of(statusNames) && isStatus(text):
+		return strconv.Itoa(d.refusal.Status), true
+	case isWhole && isNumber && of(statusNames) && (plain != "code" || isStatus(string(number))):
+		return json.Number(strconv.Itoa(d.refusal.Status)), true
+	case isWhole && isList:
+		said := func(part string) bool { return strings.Contains(plain, part) }
+		return d.list(append(items, "")[0]), slices.ContainsFunc(listNames, said)
+	case isWhole:
+		return nil, false
+	case isText && plain == "in":
+		return d.In, true
+	case isText:
+		return d.Pointer, of(placeNames)
+	case isList:
+		var tokens []any
+		for token := range strings.SplitSeq(strings.TrimPrefix(d.Pointer, "/"), "/") {
+			tokens = append(tokens, jsonvalue.UnescapePointer(token))
+		}
+		return tokens, of(placeNames)
 	}
+	return nil, false
 }
 
-// list returns the violations in the form of the first item of a list.
-func (t *detailer) list(items []any) []any {
-	var like any = ""
-	if len(items) > 0 {
-		like = items[0]
-	}
-	var all []any
-	for i, v := range t.refusal.Violations {
-		if i == mostTold {
-			break
+// list returns the violations in the form of an existing item.
+func (d *detail) list(like any) (all []any) {
+	o, isObject := like.(*jsonvalue.Object)
+	for _, v := range d.refusal.Violations[:min(mostTold, len(d.refusal.Violations))] {
+		if !isObject {
+			all = append(all, v.Pointer+" "+v.Message)
+			continue
 		}
-		all = append(all, describe(like, v))
+		made, of := &jsonvalue.Object{}, detail{Violation: v}
+		for _, m := range o.Members {
+			if value, ok := of.value(m.Name, m.Value); ok {
+				m.Value = value
+			}
+			made.Set(m.Name, m.Value)
+		}
+		all = append(all, made)
 	}
 	return all
-}
-
-// describe returns a violation in the form of an existing value.
-func describe(like any, v validate.Violation) any {
-	o, ok := like.(*jsonvalue.Object)
-	if !ok {
-		return v.Pointer + " " + v.Message
-	}
-	made := &jsonvalue.Object{}
-	for _, m := range o.Members {
-		value, plain := m.Value, plainName(m.Name)
-		_, isText := value.(string)
-		_, isList := value.([]any)
-		switch {
-		case isText && slices.Contains(messageNames, plain):
-			value = v.Message
-		case isText && plain == "in":
-			value = v.In
-		case isText && slices.Contains(placeNames, plain):
-			value = v.Pointer
-		case isList && slices.Contains(placeNames, plain):
-			var tokens []any
-			for token := range strings.SplitSeq(strings.TrimPrefix(v.Pointer, "/"), "/") {
-				tokens = append(tokens, jsonvalue.UnescapePointer(token))
-			}
-			value = tokens
-		}
-		made.Set(m.Name, value)
-	}
-	return made
 }
 
 func isStatus(text string) bool {

@@ -99,13 +99,13 @@ func (d *draft) ways(g *merged, a ask, patterns []*text.Pattern, low, high int) 
 	}
 	known := 0
 	for _, name := range formats {
-		if format, ok := invent.FormatOf(name); ok {
+		if next, ok := invent.FormatOf(name); ok {
 			known++
 			all = append(all, func(try int) (string, bool) {
 				if try > 0 {
 					f = f.Alone()
 				}
-				return format.Make(f, low, high), true
+				return next(f, low, high), true
 			})
 		}
 	}

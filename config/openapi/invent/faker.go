@@ -12,7 +12,7 @@ import (
 
 // fakerNames maps names of faker.js to the names of this package or of gofakeit where they differ.
 var fakerNames = map[string]string{
-	"findname": "name", "ipv4": "ip", "mac": "macaddress", "imageurl": "link", "datetime": timeHint,
+	"findname": "name", "ipv4": "ip", "mac": "macaddress", "imageurl": "uri", "datetime": timeHint,
 	"stateabbr": "stateabr", "catchphrase": "slogan", "product": "productname", "department": "productcategory",
 	"account": "achaccount", "boolean": "bool", "string": "word", "words": "phrase", "lines": "paragraph", "paragraphs": "paragraph",
 }
@@ -24,7 +24,7 @@ var fakerTimes = map[string]string{
 
 // ownFakers maps names without word separators to the hints of this package.
 var ownFakers = func() map[string]string {
-	all := map[string]string{dateHint: dateHint, timeHint: timeHint}
+	all := map[string]string{dateHint: dateHint, timeHint: timeHint, "timestamp": timeHint}
 	for name, hint := range hints {
 		all[plainName(name)] = hint
 	}

@@ -11,20 +11,15 @@ import (
 	"mockserver/config/openapi/text"
 )
 
-// Format is a format of strings.
-type Format struct {
-	// Make makes a text with low to high characters if it can. The caller checks the length, and
-	// tries another text if it does not fit.
-	Make func(f *Facts, low, high int) string
-	// Valid reports whether a text has the format; nil accepts any text.
-	Valid func(string) bool
-}
+// Maker makes a text with low to high characters if it can. The caller checks the text, and tries
+// another if it does not fit.
+type Maker func(f *Facts, low, high int) string
 
-// FormatOf returns the format with a name; false for an unknown one.
-func FormatOf(name string) (Format, bool) {
+// FormatOf returns the maker of a format; false for an unknown one.
+func FormatOf(name string) (Maker, bool) {
 	name = strings.ToLower(name)
 	usual, ok := formats[name]
-	short := func(f *Facts, low, high int) string {
+	return func(f *Facts, low, high int) string {
 		s := usual(f, low, high)
 		for _, shorter := range shortest[name] {
 			if len(s) > high {
@@ -32,67 +27,78 @@ func FormatOf(name string) (Format, bool) {
 			}
 		}
 		return s
-	}
-	return Format{short, text.Format(name)}, ok
+	}, ok
 }
 
 // shortest are short texts of formats, for where no other is short enough.
 var shortest = map[string][]string{
 	"email": {"a@b"}, "idn-email": {"a@b"}, "hostname": {"a"}, "idn-hostname": {"a"}, "ipv4": {"10.0.0.1", "1.0.0.1"}, "ip": {"10.0.0.1", "::1", "::"},
-	"ipv6": {"2001:db8::1", "fd00::1", "::1", "::"}, "cidr": {"10.0.0.0/8", "::/0"}, "uri": {"x:"}, "url": {"x:"}, "iri": {"x:"}, "duration": {"P1D"},
-	"uri-reference": {"/", ""}, "iri-reference": {"/", ""}, "uri-template": {"/", ""}, "json-pointer": {"/", ""}, "relative-json-pointer": {"0"}, "byte": {"YWJj", ""},
-	"base64url": {"YWJj", ""}, "base32": {""}, "base16": {"6D", ""}, "regex": {""},
+	"ipv6": {"2001:db8::1", "fd00::1", "::1", "::"}, "cidr": {"10.0.0.0/8", "::/0"}, "uri": {"http://a.io", "x:a", "x:"}, "url": {"http://a.io", "x:a", "x:"},
+	"iri": {"http://a.io", "x:a", "x:"}, "duration": {"P1D"}, "uri-reference": {"/", ""}, "iri-reference": {"/", ""}, "uri-template": {"/", ""},
+	"json-pointer": {"/", ""}, "relative-json-pointer": {"0"}, "byte": {"YWJj", ""}, "base64url": {"YWJj", ""}, "base32": {""}, "base16": {"6D", ""}, "regex": {"a+", "a", ""},
 }
 
-var formats = map[string]func(f *Facts, low, high int) string{
-	"date":                  makeDate,
-	"date-time":             makeDateTime,
-	"time":                  makeTime,
-	"duration":              makeDuration,
-	"email":                 makeEmail,
-	"idn-email":             makeEmail,
-	"hostname":              makeHost,
-	"idn-hostname":          makeHost,
-	"ipv4":                  makeIPv4,
-	"ipv6":                  makeIPv6,
-	"ip":                    makeIPv4,
-	"cidr":                  makeCIDR,
-	"mac":                   makeMAC,
-	"uri":                   makeURI,
-	"url":                   makeURI,
-	"iri":                   makeURI,
-	"uri-reference":         makeReference,
-	"iri-reference":         makeReference,
-	"uri-template":          makeTemplate,
+var formats = map[string]Maker{
+	"date":         func(f *Facts, _, _ int) string { return f.moment().Format(time.DateOnly) },
+	"date-time":    clock("2006-01-02T15:04:05"),
+	"time":         clock("15:04:05"),
+	"duration":     makeDuration,
+	"email":        makeEmail,
+	"idn-email":    makeEmail,
+	"hostname":     makeHost,
+	"idn-hostname": makeHost,
+	"ipv4":         makeIPv4,
+	"ipv6":         makeIPv6,
+	"ip":           makeIPv4,
+	"cidr":         func(f *Facts, _, _ int) string { return fmt.Sprintf("10.%d.0.0/16", f.IntN(256)) },
+	"mac": func(f *Facts, _, _ int) string {
+		return fmt.Sprintf("02:00:5e:%02x:%02x:%02x", f.IntN(256), f.IntN(256), f.IntN(256))
+	},
+	"uri":                   wordIn("https://example.com/", ""),
+	"url":                   wordIn("https://example.com/", ""),
+	"iri":                   wordIn("https://example.com/", ""),
+	"uri-reference":         wordIn("/", ""),
+	"iri-reference":         wordIn("/", ""),
+	"uri-template":          wordIn("/", "/{id}"),
 	"uuid":                  makeUUID,
 	"guid":                  makeUUID,
-	"json-pointer":          makePointer,
-	"relative-json-pointer": makeRelativePointer,
+	"json-pointer":          wordIn("/", ""),
+	"relative-json-pointer": wordIn("1/", ""),
 	"regex":                 makeRegex,
-	"byte":                  makeBase64,
-	"base64url":             makeBase64URL,
-	"base32":                makeBase32,
-	"base16":                makeBase16,
-	"binary":                makeLetters,
-	"password":              makePassword,
-	"phone":                 makePhone,
+	"byte":                  encoded(3, 4, base64.StdEncoding.EncodeToString),
+	"base64url":             encoded(3, 4, base64.URLEncoding.EncodeToString),
+	"base32":                encoded(5, 8, base32.StdEncoding.EncodeToString),
+	"base16":                encoded(1, 2, func(b []byte) string { return fmt.Sprintf("%X", b) }),
+	"binary":                func(f *Facts, low, high int) string { return text.Letters(f.Rand, max(low, min(high, 16))) },
+	"password":              func(f *Facts, low, high int) string { return fitted(f.Rand, "aA1!"+text.Letters(f.Rand, 8), low, high) },
+	"phone":                 func(f *Facts, _, _ int) string { return f.place().phone + "555" + Digits(f.Rand, 7) },
 }
 
-func makeDate(f *Facts, _, _ int) string { return f.moment().Format(time.DateOnly) }
-
-func makeDateTime(f *Facts, low, _ int) string {
-	t := f.moment()
-	if low > len("2006-01-02T15:04:05Z") {
-		return t.Format("2006-01-02T15:04:05.") + Digits(f.Rand, max(1, low-len("2006-01-02T15:04:05.Z"))) + "Z"
+// clock returns a maker of times in a layout, in UTC, which are longer only if they have to be.
+func clock(layout string) Maker {
+	return func(f *Facts, low, _ int) string {
+		s := f.moment().Format(layout)
+		if low > len(layout+"Z") {
+			s += "." + Digits(f.Rand, max(1, low-len(layout+".Z")))
+		}
+		return s + "Z"
 	}
-	return t.Format(time.RFC3339)
 }
 
-func makeTime(f *Facts, low, _ int) string {
-	if low > len("15:04:05Z") {
-		return f.moment().Format("15:04:05.") + Digits(f.Rand, max(1, low-len("15:04:05.Z"))) + "Z"
+// wordIn returns a maker of words between two texts.
+func wordIn(before, after string) Maker {
+	rest := len(before + after)
+	return func(f *Facts, low, high int) string {
+		return before + fitted(f.Rand, Word(f.Rand), low-rest, high-rest) + after
 	}
-	return f.moment().Format("15:04:05Z")
+}
+
+// encoded returns a maker of words in an encoding that turns blocks of in bytes into blocks of out.
+func encoded(in, out int, encode func([]byte) string) Maker {
+	return func(f *Facts, low, high int) string {
+		size := in * max((low+out-1)/out, min(12/in, high/out))
+		return encode([]byte(fitted(f.Rand, Word(f.Rand), size, size)))
+	}
 }
 
 func makeDuration(f *Facts, low, high int) string {
@@ -115,7 +121,7 @@ func makeHost(f *Facts, low, high int) string {
 	if high < 20 {
 		domain = ".io"
 	}
-	label := fitted(f.Rand, pick(f.Rand, words), 1, min(63, high-len(domain)))
+	label := fitted(f.Rand, Word(f.Rand), 1, min(63, high-len(domain)))
 	for len(label)+len(domain) < low {
 		label += "." + text.Letters(f.Rand, max(1, min(63, low-len(label)-len(domain)-1)))
 	}
@@ -136,78 +142,16 @@ func makeIPv6(f *Facts, low, _ int) string {
 	return fmt.Sprintf("2001:db8::%x", 1+f.IntN(1<<16-1))
 }
 
-func makeCIDR(f *Facts, _, _ int) string { return fmt.Sprintf("10.%d.0.0/16", f.IntN(256)) }
-
-func makeMAC(f *Facts, _, _ int) string {
-	return fmt.Sprintf("02:00:5e:%02x:%02x:%02x", f.IntN(256), f.IntN(256), f.IntN(256))
-}
-
-func makeURI(f *Facts, low, high int) string {
-	base := "https://example.com/"
-	if high < len(base)+4 {
-		base = "x:"
-	}
-	return base + fitted(f.Rand, pick(f.Rand, words), low-len(base), high-len(base))
-}
-
-func makeReference(f *Facts, low, high int) string {
-	return "/" + fitted(f.Rand, pick(f.Rand, words), low-1, high-1)
-}
-
-func makeTemplate(f *Facts, low, high int) string {
-	const rest = "/{id}"
-	return "/" + fitted(f.Rand, pick(f.Rand, words), low-len(rest)-1, high-len(rest)-1) + rest
-}
-
 func makeUUID(f *Facts, _, _ int) string {
 	return fmt.Sprintf("%08x-%04x-4%03x-%04x-%012x", f.Uint32(), f.IntN(1<<16), f.IntN(1<<12), 0x8000|f.IntN(1<<14), f.Int64N(1<<48))
 }
 
-func makePointer(f *Facts, low, high int) string { return makeReference(f, low, high) }
-
-func makeRelativePointer(f *Facts, low, high int) string {
-	return "1" + makeReference(f, low-1, high-1)
-}
-
-func makeRegex(f *Facts, low, high int) string {
+func makeRegex(f *Facts, low, _ int) string {
 	if low > len("^[a-z]+$") {
 		return "^" + text.Letters(f.Rand, low-2) + "$"
 	}
-	if high < len("^[a-z]+$") {
-		return text.Letters(f.Rand, max(low, min(high, 3)))
-	}
 	return "^[a-z]+$"
 }
-
-func makeBase64(f *Facts, low, high int) string {
-	if high >= 16 && low <= 16 {
-		return base64.StdEncoding.EncodeToString([]byte(fitted(f.Rand, pick(f.Rand, words), 12, 12)))
-	}
-	return base64.StdEncoding.EncodeToString([]byte(text.Letters(f.Rand, max((low+3)/4, min(2, high/4))*3)))
-}
-
-func makeBase64URL(f *Facts, low, high int) string {
-	return strings.NewReplacer("+", "-", "/", "_").Replace(makeBase64(f, low, high))
-}
-
-func makeBase32(f *Facts, low, high int) string {
-	return base32.StdEncoding.EncodeToString([]byte(text.Letters(f.Rand, max((low+7)/8, min(2, high/8))*5)))
-}
-
-func makeBase16(f *Facts, low, high int) string {
-	return fmt.Sprintf("%X", text.Letters(f.Rand, max((low+1)/2, min(6, high/2))))
-}
-
-func makeLetters(f *Facts, low, high int) string {
-	return text.Letters(f.Rand, max(low, min(high, 16)))
-}
-
-func makePassword(f *Facts, low, high int) string {
-	const kinds = "aA1!"
-	return fitted(f.Rand, kinds+text.Letters(f.Rand, 8), low, high)
-}
-
-func makePhone(f *Facts, _, _ int) string { return f.place().phone + "555" + Digits(f.Rand, 7) }
 
 // fitted lengthens or cuts an ASCII text to between low and high characters.
 func fitted(r *rand.Rand, s string, low, high int) string {

@@ -71,7 +71,7 @@ func roleOf(split []string) role {
 // The hints for times.
 const (
 	dateHint = "date"
-	timeHint = "timestamp"
+	timeHint = "date-time"
 )
 
 // timeHintOf returns the hint for a time that the words of a name indicate; "" for none.

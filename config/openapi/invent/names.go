@@ -9,26 +9,18 @@ import (
 
 // These tables derive a value from the name of a property when the schema does not describe it.
 
-// hinted maps hints to functions that make their texts, except for those that a place has.
+// hinted maps hints to functions that make their texts, except for those that a place has or that are
+// formats.
 var hinted = map[string]func(f *Facts) string{
-	"email":           func(f *Facts) string { return makeEmail(f, 0, 64) },
-	"phone":           func(f *Facts) string { return makePhone(f, 0, 64) },
-	"phone digits":    func(f *Facts) string { return makePhone(f, 0, 64)[1:] },
+	"phone digits":    func(f *Facts) string { return formats["phone"](f, 0, 64)[1:] },
 	"name":            (*Facts).fullName,
 	"first name":      (*Facts).givenName,
 	"last name":       (*Facts).familyName,
 	"user name":       (*Facts).userName,
 	"file name":       func(f *Facts) string { return pick(f.Rand, words) + ".txt" },
-	"link":            func(f *Facts) string { return makeURI(f, 0, 64) },
-	"uuid":            func(f *Facts) string { return makeUUID(f, 0, 64) },
-	dateHint:          func(f *Facts) string { return makeDate(f, 0, 64) },
-	timeHint:          func(f *Facts) string { return makeDateTime(f, 0, 64) },
-	"ip":              func(f *Facts) string { return makeIPv4(f, 0, 64) },
-	"host":            func(f *Facts) string { return makeHost(f, 0, 64) },
 	"version":         func(f *Facts) string { return "1." + strconv.Itoa(f.IntN(10)) + "." + strconv.Itoa(f.IntN(10)) },
 	"id":              func(f *Facts) string { return text.Letters(f.Rand, 2) + Digits(f.Rand, 6) },
 	"token":           func(f *Facts) string { return text.Letters(f.Rand, 24) },
-	"password":        func(f *Facts) string { return makePassword(f, 12, 12) },
 	"slug":            func(f *Facts) string { return pick(f.Rand, words) + "-" + pick(f.Rand, words) },
 	"street":          func(f *Facts) string { return strconv.Itoa(1+f.IntN(99)) + " " + pick(f.Rand, streets) },
 	"zip digits":      func(f *Facts) string { return Digits(f.Rand, 5) },
@@ -83,6 +75,9 @@ func (f *Facts) Text(hint string, try int) (string, bool) {
 	}
 	if of := hinted[hint]; of != nil {
 		return of(f), true
+	}
+	if of := formats[hint]; of != nil {
+		return of(f, 0, 64), true
 	}
 	return "", false
 }
