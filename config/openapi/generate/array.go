@@ -50,16 +50,12 @@ func (d *draft) array(g *merged, a ask, bare bool) (any, bool) {
 	found = found[:min(len(found), count)]
 	items, others := []any{}, distinct{}
 	for i := range count {
-		refs, banned := itemSchemas(g, i)
+		refs := itemSchemas(g, i)
 		if i >= count-len(found) {
 			refs = append(refs, found[count-1-i])
 		}
 		optional, why := i >= low && len(found) == 0, d.why
-		var item any
-		ok := !banned
-		if ok {
-			item, ok = d.item(ask{schemas: refs, name: singular(a.name), alone: true, room: max(0, (a.room-1)/count)}, others, unique, optional)
-		}
+		item, ok := d.item(ask{schemas: refs, name: singular(a.name), alone: true, room: max(0, (a.room-1)/count)}, others, unique, optional)
 		switch {
 		case ok:
 			items = append(items, item)
@@ -122,9 +118,8 @@ func (d *draft) itemCount(g *merged, room, low, found int, bare bool) int {
 	return min(max(count, low, found), most, bodyEffort)
 }
 
-// itemSchemas returns the schemas that item i must satisfy, and reports whether the item is
-// forbidden.
-func itemSchemas(g *merged, i int) (refs []*openapi3.SchemaRef, banned bool) {
+// itemSchemas returns the schemas that item i must satisfy.
+func itemSchemas(g *merged, i int) (refs []*openapi3.SchemaRef) {
 	for _, s := range g.schemas {
 		ref := s.Items
 		if i < len(s.PrefixItems) {
@@ -132,14 +127,10 @@ func itemSchemas(g *merged, i int) (refs []*openapi3.SchemaRef, banned bool) {
 		}
 		if ref != nil && ref.Value != nil {
 			refs = append(refs, ref)
-			banned = banned || refusesAll(ref)
 		}
 	}
-	return refs, banned
+	return refs
 }
-
-// refusesAll reports whether a schema is the boolean false.
-func refusesAll(ref *openapi3.SchemaRef) bool { return ref.Value.Always != nil && !*ref.Value.Always }
 
 // singular returns the singular of a name, as the name of an item.
 func singular(name string) string {

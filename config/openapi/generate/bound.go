@@ -49,30 +49,56 @@ func (c *Content) Asked(body []byte, parameters []PathParameter) *BoundMembers {
 		return nil
 	}
 	check := validator{m: c.m, lenient: true}
-	a, object, g := &BoundMembers{}, root, check.describing(root, c.schema)
-	parameterOf := parametersOf(root, parameters)
-	if parameterOf == nil {
-		if a.within = onlyObject(root); a.within == "" {
+	a, g := &BoundMembers{}, check.describing(root, c.schema)
+	if !a.bind(c.m, root, g, parameters) {
+		var inner *jsonvalue.Object
+		for _, m := range root.Members {
+			object, ok := m.Value.(*jsonvalue.Object)
+			if ok && inner != nil {
+				return nil
+			}
+			if ok {
+				a.within, inner = m.Name, object
+			}
+		}
+		if inner == nil {
 			return nil
 		}
-		within, _ := root.Get(a.within)
-		object = within.(*jsonvalue.Object)
-		g = check.describing(within, c.m.propertyOf(g.schemas, a.within).schemas...)
-		parameterOf = parametersOf(object, parameters)
-	}
-	for i, at := range parameterOf {
-		m := &object.Members[i]
-		if at < 0 {
-			continue
-		}
-		if accepted, ok := c.m.accepted(m.Value, parameters[at].Schema, c.m.propertyOf(g.schemas, m.Name).schemas); ok {
-			a.members = append(a.members, boundMember{m.Name, at, m.Value, accepted})
-		}
+		a.bind(c.m, inner, check.describing(inner, c.m.propertyOf(g.schemas, a.within).schemas...), parameters)
 	}
 	if len(a.members) == 0 {
 		return nil
 	}
 	return a
+}
+
+// bind adds the members of an object that have the name of a parameter, or that are the ID of the
+// object that it identifies, and accept its values. It returns false when none has such a name.
+func (a *BoundMembers) bind(m *Maker, o *jsonvalue.Object, g *merged, parameters []PathParameter) (isNamed bool) {
+	find := func(name string) int {
+		return slices.IndexFunc(o.Members, func(m jsonvalue.Member) bool { return plainName(m.Name) == name })
+	}
+	bound := map[int]bool{}
+	for at, p := range parameters {
+		name := plainName(p.Name)
+		i := find(name)
+		if i < 0 && p.Object != "" && strings.HasSuffix(name, "id") {
+			if name != "id" {
+				i = find("id")
+			} else {
+				i = find(strings.TrimSuffix(plainName(p.Object), "s") + "id")
+			}
+		}
+		if i < 0 || bound[i] {
+			continue
+		}
+		bound[i] = true
+		member := o.Members[i]
+		if accepted, ok := m.accepted(member.Value, p.Schema, m.propertyOf(g.schemas, member.Name).schemas); ok {
+			a.members = append(a.members, boundMember{member.Name, at, member.Value, accepted})
+		}
+	}
+	return len(bound) > 0
 }
 
 // accepted reports whether a member with certain schemas may have the values of a parameter, and
@@ -146,48 +172,6 @@ func matchesOf(s *openapi3.Schema) []*regexp.Regexp {
 		all = append(all, e)
 	}
 	return all
-}
-
-// parametersOf returns for each member of an object the index of the parameter that has its name,
-// or that identifies the object whose ID the member is, and -1 for the others. It returns nil when
-// no member has a parameter.
-func parametersOf(o *jsonvalue.Object, parameters []PathParameter) []int {
-	found := false
-	all, plain := make([]int, len(o.Members)), make([]string, len(o.Members))
-	for i := range o.Members {
-		all[i], plain[i] = -1, plainName(o.Members[i].Name)
-	}
-	for at, p := range parameters {
-		name := plainName(p.Name)
-		i := slices.Index(plain, name)
-		if i < 0 && p.Object != "" && strings.HasSuffix(name, "id") {
-			i = slices.Index(plain, "id")
-			if name == "id" {
-				i = slices.Index(plain, strings.TrimSuffix(plainName(p.Object), "s")+"id")
-			}
-		}
-		if i >= 0 && all[i] < 0 {
-			all[i], found = at, true
-		}
-	}
-	if !found {
-		return nil
-	}
-	return all
-}
-
-// onlyObject returns the name of the only member that is an object, or "".
-func onlyObject(o *jsonvalue.Object) string {
-	name := ""
-	for _, m := range o.Members {
-		if _, ok := m.Value.(*jsonvalue.Object); ok {
-			if name != "" {
-				return ""
-			}
-			name = m.Name
-		}
-	}
-	return name
 }
 
 // Fill writes values of path parameters into a body of the response. A member that does not accept

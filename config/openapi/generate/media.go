@@ -2,6 +2,7 @@ package generate
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"math/rand/v2"
 	"mime/multipart"
@@ -170,47 +171,36 @@ func (e *encoder) form(v any) []byte {
 	for _, m := range o.Members {
 		encoding := e.encodings[m.Name]
 		method := encoding.SerializationMethod()
-		switch value := m.Value.(type) {
-		case []any:
-			e.formList(add, m.Name, value, method)
-		case *jsonvalue.Object:
-			switch {
-			case method.Style == openapi3.SerializationDeepObject:
-				for _, part := range value.Members {
-					add(m.Name+"["+part.Name+"]", plainText(part.Value))
-				}
-			case encoding != nil && encoding.Style != "" && method.Explode:
-				for _, part := range value.Members {
-					add(part.Name, plainText(part.Value))
-				}
-			default:
-				add(m.Name, plainText(value))
+		items, isList := m.Value.([]any)
+		object, isObject := m.Value.(*jsonvalue.Object)
+		texts := make([]string, len(items))
+		for i := range items {
+			texts[i] = plainText(items[i])
+		}
+		switch {
+		case isList && method.Explode:
+			for _, text := range texts {
+				add(m.Name, text)
+			}
+		case isList:
+			add(m.Name, strings.Join(texts, cmp.Or(separators[method.Style], ",")))
+		case isObject && method.Style == openapi3.SerializationDeepObject:
+			for _, part := range object.Members {
+				add(m.Name+"["+part.Name+"]", plainText(part.Value))
+			}
+		case isObject && encoding != nil && encoding.Style != "" && method.Explode:
+			for _, part := range object.Members {
+				add(part.Name, plainText(part.Value))
 			}
 		default:
-			add(m.Name, plainText(value))
+			add(m.Name, plainText(m.Value))
 		}
 	}
 	return []byte(strings.Join(pairs, "&"))
 }
 
-func (e *encoder) formList(add func(name, value string), name string, items []any, method *openapi3.SerializationMethod) {
-	texts := make([]string, len(items))
-	for i := range items {
-		texts[i] = plainText(items[i])
-	}
-	switch {
-	case method.Explode:
-		for _, text := range texts {
-			add(name, text)
-		}
-	case method.Style == openapi3.SerializationSpaceDelimited:
-		add(name, strings.Join(texts, " "))
-	case method.Style == openapi3.SerializationPipeDelimited:
-		add(name, strings.Join(texts, "|"))
-	default:
-		add(name, strings.Join(texts, ","))
-	}
-}
+// separators are what separates the items of a list in some styles.
+var separators = map[string]string{openapi3.SerializationSpaceDelimited: " ", openapi3.SerializationPipeDelimited: "|"}
 
 // parts encodes an object as a multipart body: with one part for each property, or for each item of
 // a property that is a list. Another value becomes a part named "value".

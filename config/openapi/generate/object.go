@@ -17,7 +17,6 @@ type property struct {
 	name     string
 	schemas  []*openapi3.SchemaRef // all schemas that its value must satisfy
 	required bool
-	banned   bool // no value is allowed
 	// undeclared means that a schema that allows no other properties does not declare this one.
 	undeclared bool
 	readOnly   bool
@@ -58,7 +57,6 @@ func (p *property) add(ref *openapi3.SchemaRef) {
 	p.schemas = append(p.schemas, ref)
 	p.readOnly = p.readOnly || ref.Value.ReadOnly
 	p.writeOnly = p.writeOnly || ref.Value.WriteOnly
-	p.banned = p.banned || refusesAll(ref)
 }
 
 // orderOf returns the order in which the properties of a schema are written: the order of the
@@ -211,7 +209,7 @@ func (d *draft) leftOut(p property) bool {
 
 // refuses reports whether an object cannot have a property.
 func (d *draft) refuses(g *merged, p property) bool {
-	return p.banned || p.undeclared && (!d.open || len(p.schemas) == 0) || !d.fits(ask{schemas: g.names()}, p.name)
+	return p.undeclared && (!d.open || len(p.schemas) == 0) || !d.fits(ask{schemas: g.names()}, p.name)
 }
 
 // names returns the schemas of the names of properties.

@@ -134,6 +134,6 @@ func isStatus(text string) bool {
 }
 
 // plainName returns a name in lower case, without the separators of its words.
-func plainName(name string) string { return strings.ToLower(separators.Replace(name)) }
+func plainName(name string) string { return strings.ToLower(punctuation.Replace(name)) }
 
-var separators = strings.NewReplacer("_", "", "-", "", " ", "", ".", "")
+var punctuation = strings.NewReplacer("_", "", "-", "", " ", "", ".", "")

@@ -87,8 +87,7 @@ func (w *xmlWriter) element(name, itemName string, ref *openapi3.SchemaRef, v an
 // items writes the items of an array, each as one element.
 func (w *xmlWriter) items(g *merged, items []any, name string) {
 	for i, item := range items {
-		refs, _ := itemSchemas(g, i)
-		w.element(name, name, firstOf(refs), item)
+		w.element(name, name, firstOf(itemSchemas(g, i)), item)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -315,24 +316,17 @@ func unicodeEscape(s string) (size int, r rune) {
 	}
 	if strings.HasPrefix(s[6:], `\u`) {
 		low, _ := hexRune(s[8:], 4)
-		if both := utf16Rune(r, low); both > 0 {
+		if both := utf16.DecodeRune(r, low); both != utf8.RuneError {
 			return 12, both
 		}
 	}
 	return 6, r
 }
 
-// utf16Rune returns the character of a pair of surrogates; 0 for anything else.
-func utf16Rune(high, low rune) rune {
-	if high < 0xD800 || high > 0xDBFF || low < 0xDC00 || low > 0xDFFF {
-		return 0
-	}
-	return 0x10000 + (high-0xD800)<<10 + (low - 0xDC00)
-}
-
+// hexRune reads n hexadecimal digits.
 func hexRune(s string, n int) (rune, bool) {
-	x, err := strconv.ParseUint(hexDigits(s, n), 16, 32)
-	return rune(x), err == nil
+	x, err := strconv.ParseUint(s[:min(n, len(s))], 16, 32)
+	return rune(x), err == nil && len(s) >= n
 }
 
 // quoted returns Go's form of a character.

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -169,16 +168,6 @@ func find(s string, wanted func(c byte, depth int) bool) int {
 
 func isWordByte(b byte) bool {
 	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
-}
-
-func hexDigits(s string, n int) string {
-	if len(s) < n {
-		return ""
-	}
-	if _, err := strconv.ParseUint(s[:n], 16, 32); err != nil {
-		return ""
-	}
-	return s[:n]
 }
 
 // Matches reports whether the pattern matches a string.
