@@ -13,22 +13,31 @@ import (
 
 // Content is the source for the bodies of one media type of a response or a request.
 type Content struct {
-	*encoder
-	source  *openapi3.MediaType
-	pointer string // the JSON pointer of the media type in the document
+	m         *Maker
+	Media     string // as sent
+	schema    *openapi3.SchemaRef
+	encodings openapi3.Encodings
+	way       direction
+	source    *openapi3.MediaType
+	pointer   string // the JSON pointer of the media type in the document
 }
 
 // Content returns the source for the bodies of a media type that is declared at a pointer of the
 // document.
-func (m *Maker) Content(declared string, source *openapi3.MediaType, way direction, pointer string) Content {
-	e := &encoder{m: m, Media: sentType(declared), encodings: source.Encoding, schema: source.Schema, way: way}
-	if e.schema == nil && source.ItemSchema != nil {
-		e.schema = &openapi3.SchemaRef{Value: &openapi3.Schema{Type: &openapi3.Types{"array"}, Items: source.ItemSchema}}
+func (m *Maker) Content(declared string, source *openapi3.MediaType, way direction, pointer string) *Content {
+	c := &Content{m, sentType(declared), source.Schema, source.Encoding, way, source, pointer}
+	if c.schema == nil && source.ItemSchema != nil {
+		c.schema = &openapi3.SchemaRef{Value: &openapi3.Schema{Type: &openapi3.Types{"array"}, Items: source.ItemSchema}}
 	}
-	if e.schema != nil && e.schema.Value == nil {
-		e.schema = nil
+	if c.schema != nil && c.schema.Value == nil {
+		c.schema = nil
 	}
-	return Content{e, source, pointer}
+	return c
+}
+
+// check returns the check of values for the schema.
+func (c *Content) check(lenient bool) *validator {
+	return &validator{m: c.m, request: c.way == toServer, lenient: lenient}
 }
 
 // at returns the pointer of the schema: the pointer of the component, if it is one.
@@ -81,14 +90,14 @@ func (c *Content) Fresh() func(seed uint64) []byte {
 	if c.schema == nil {
 		return nil
 	}
-	e, base, at := c.encoder, c.m.seedOf(c.at()), c.at()
+	base, at := c.m.seedOf(c.at()), c.at()
 	return func(seed uint64) []byte {
 		seed ^= base
-		if text, ok := sample(e.Media, e.schema.Value, seed); ok {
+		if text, ok := sample(c.Media, c.schema.Value, seed); ok {
 			return text
 		}
-		v, _ := e.m.body(e.schema, e.way, seed, true, at)
-		return e.encode(v)
+		v, _ := c.m.body(c.schema, c.way, seed, true, at)
+		return c.encode(v)
 	}
 }
 
@@ -132,8 +141,7 @@ func (c *Content) isMissing(v any, pointer, what string) bool {
 	if v == nil {
 		return true
 	}
-	check := validator{m: c.m, request: c.way == toServer, lenient: true}
-	if v != (jsonvalue.Null{}) || c.schema == nil || check.accepts(c.schema, nil) {
+	if v != (jsonvalue.Null{}) || c.check(true).accepts(c.schema, nil) {
 		return false
 	}
 	c.m.Warning(manyUnused, pointer, what+" is null, which the schema does not accept; it is not used")
@@ -160,16 +168,15 @@ func (c *Content) external(name, at string) ([]byte, bool) {
 // document wants it.
 func (c *Content) written(decoded any, pointer, what string) []byte {
 	v := jsonvalue.Of(decoded)
-	check := validator{m: c.m, request: c.way == toServer, lenient: true}
 	s, isText := v.(string)
 	if isText && !jsonvalue.IsJSON(jsonvalue.BaseType(c.Media)) {
 		return []byte(s)
 	}
-	if parsed, ok := jsonWithin(s); isText && ok && (c.schema == nil || !check.accepts(c.schema, v)) {
-		c.warnMismatch(&check, parsed, pointer, what)
+	if parsed, ok := jsonWithin(s); isText && ok && (c.schema == nil || !c.check(true).accepts(c.schema, v)) {
+		c.warnMismatch(parsed, pointer, what)
 		return []byte(s)
 	}
-	c.warnMismatch(&check, v, pointer, what)
+	c.warnMismatch(v, pointer, what)
 	return c.encode(v)
 }
 
@@ -182,11 +189,8 @@ func jsonWithin(s string) (any, bool) {
 	return v, err == nil
 }
 
-func (c *Content) warnMismatch(check *validator, v any, pointer, what string) {
-	if c.schema == nil {
-		return
-	}
-	if wrong := check.mismatch(c.schema, v); wrong != "" {
+func (c *Content) warnMismatch(v any, pointer, what string) {
+	if wrong := c.check(true).mismatch(c.schema, v); wrong != "" {
 		c.m.Warning(manySent, pointer, what+" does not match the schema ("+wrong+"); it is sent anyway")
 	}
 }

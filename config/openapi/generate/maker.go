@@ -11,7 +11,6 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 	"mockserver/config/openapi/text"
 	"mockserver/config/openapi/validate"
-	"mockserver/internal/wording"
 )
 
 // Maker makes the responses of a document's operations and the bodies of its callbacks. There is
@@ -51,7 +50,7 @@ type Maker struct {
 
 	merges   sync.Map // *openapi3.Schema to *merged, for schemas without choices
 	mappings sync.Map // *openapi3.Discriminator to []string
-	patterns sync.Map // source to *text.Pattern or error
+	patterns sync.Map // source to a function that returns the *text.Pattern or the error
 	warned   sync.Map // schemas and patterns with a warning
 	bodies   map[bodyKey][]byte
 	kept     int // total bytes of generated bodies, without fresh ones
@@ -108,24 +107,10 @@ func (m *Maker) mapped(d *openapi3.Discriminator) []string {
 func (m *Maker) pattern(source string) (*text.Pattern, error) {
 	kept, ok := m.patterns.Load(source)
 	if !ok {
-		p, err := text.CompilePattern(source)
-		kept = any(p)
-		if err != nil {
-			kept = err
-		}
-		kept, _ = m.patterns.LoadOrStore(source, kept)
+		once := sync.OnceValues(func() (*text.Pattern, error) { return text.CompilePattern(source) })
+		kept, _ = m.patterns.LoadOrStore(source, once)
 	}
-	if err, failed := kept.(error); failed {
-		return nil, err
-	}
-	return kept.(*text.Pattern), nil
-}
-
-// warnPattern warns once that a pattern is not supported.
-func (m *Maker) warnPattern(pointer, source string, err error) {
-	if _, known := m.warned.LoadOrStore(source, true); !known {
-		m.Warning(manyPatterns, pointer, "the pattern "+wording.Clip(source)+" is not supported ("+wording.Clip(err.Error())+"); texts are generated without the unsupported parts")
-	}
+	return kept.(func() (*text.Pattern, error))()
 }
 
 // Kinds of warnings that can occur many times in one document.

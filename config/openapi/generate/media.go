@@ -57,28 +57,19 @@ func preference(media string) int {
 	return 2
 }
 
-// encoder encodes values for a media type.
-type encoder struct {
-	m         *Maker
-	Media     string // as sent
-	schema    *openapi3.SchemaRef
-	encodings openapi3.Encodings
-	way       direction
-}
-
 // encode encodes a value. A value that the media type cannot represent is encoded as JSON.
-func (e *encoder) encode(v any) []byte {
-	base := jsonvalue.BaseType(e.Media)
+func (c *Content) encode(v any) []byte {
+	base := jsonvalue.BaseType(c.Media)
 	s, isText := v.(string)
 	switch {
 	case jsonvalue.IsJSON(base):
 		return jsonvalue.Append(nil, v)
 	case isXMLType(base):
-		return e.xml(v)
+		return c.xml(v)
 	case base == "application/x-www-form-urlencoded":
-		return e.form(v)
+		return c.form(v)
 	case strings.HasPrefix(base, "multipart/"):
-		return e.parts(v)
+		return c.parts(v)
 	case isText:
 		if base == "text/event-stream" && !strings.Contains(s, ":") {
 			return []byte("data: " + s + "\n\n")
@@ -159,7 +150,7 @@ func plainText(v any) string {
 }
 
 // form encodes an object as application/x-www-form-urlencoded.
-func (e *encoder) form(v any) []byte {
+func (c *Content) form(v any) []byte {
 	o, ok := v.(*jsonvalue.Object)
 	if !ok {
 		return []byte(plainText(v))
@@ -169,7 +160,7 @@ func (e *encoder) form(v any) []byte {
 		pairs = append(pairs, url.QueryEscape(name)+"="+url.QueryEscape(value))
 	}
 	for _, m := range o.Members {
-		encoding := e.encodings[m.Name]
+		encoding := c.encodings[m.Name]
 		method := encoding.SerializationMethod()
 		items, isList := m.Value.([]any)
 		object, isObject := m.Value.(*jsonvalue.Object)
@@ -204,10 +195,10 @@ var separators = map[string]string{openapi3.SerializationSpaceDelimited: " ", op
 
 // parts encodes an object as a multipart body: with one part for each property, or for each item of
 // a property that is a list. Another value becomes a part named "value".
-func (e *encoder) parts(v any) []byte {
+func (c *Content) parts(v any) []byte {
 	var text bytes.Buffer
 	w := multipart.NewWriter(&text)
-	_, parameter, _ := strings.Cut(e.Media, "boundary=")
+	_, parameter, _ := strings.Cut(c.Media, "boundary=")
 	parameter, _, _ = strings.Cut(parameter, ";")
 	if err := w.SetBoundary(strings.Trim(strings.TrimSpace(parameter), `"`)); err != nil {
 		_ = w.SetBoundary(partBoundary) // replaces an invalid boundary from the document
@@ -217,8 +208,8 @@ func (e *encoder) parts(v any) []byte {
 		o = &jsonvalue.Object{}
 		o.Set("value", v)
 	}
-	check := validator{m: e.m, request: e.way == toServer}
-	g := check.describing(v, e.schema)
+	check := c.check(false)
+	g := check.describing(v, c.schema)
 	for _, m := range o.Members {
 		items, isList := m.Value.([]any)
 		if !isList {
@@ -226,14 +217,14 @@ func (e *encoder) parts(v any) []byte {
 		}
 		ref := check.propertySchema(g, m.Name)
 		for _, item := range items {
-			e.part(w, m.Name, ref, item)
+			c.part(w, m.Name, ref, item)
 		}
 	}
 	_ = w.Close() // writes to memory
 	return text.Bytes()
 }
 
-func (e *encoder) part(w *multipart.Writer, name string, ref *openapi3.SchemaRef, item any) {
+func (c *Content) part(w *multipart.Writer, name string, ref *openapi3.SchemaRef, item any) {
 	header := textproto.MIMEHeader{}
 	disposition := `form-data; name="` + strings.NewReplacer(`"`, "%22", "\r", "%0D", "\n", "%0A").Replace(name) + `"`
 	media := ""
@@ -248,7 +239,7 @@ func (e *encoder) part(w *multipart.Writer, name string, ref *openapi3.SchemaRef
 		media = "application/octet-stream"
 		disposition += `; filename="` + name + `.bin"`
 	}
-	if encoding := e.encodings[name]; encoding != nil && encoding.ContentType != "" {
+	if encoding := c.encodings[name]; encoding != nil && encoding.ContentType != "" {
 		media = sentType(encoding.ContentType)
 	}
 	header.Set("Content-Disposition", disposition)

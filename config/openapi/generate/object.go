@@ -93,19 +93,38 @@ func (m *Maker) orderOf(s *openapi3.Schema) []string {
 // object generates an object. A bare object has as few properties as allowed.
 func (d *draft) object(g *merged, a ask, bare bool) (any, bool) {
 	chosen, ok := d.chosen(g, a.room, bare)
-	o, room, outer := &jsonvalue.Object{}, a.room, d.beside
-	d.beside = &invent.Facts{Rand: d.random, Today: d.m.Today, Beside: d.besides(chosen)}
+	room, outer, left := a.room, d.beside, len(chosen)
+	d.beside = &invent.Facts{Rand: d.random, Today: d.m.Today, Beside: &jsonvalue.Object{}}
 	defer func() { d.beside = outer }()
-	for i, p := range chosen {
-		room--
-		why := d.why
-		v, made := d.member(g, p, max(0, room/(len(chosen)-i)))
-		room -= max(0, sizeOf(v)-1)
-		if made || p.required {
+	for _, p := range chosen {
+		d.beside.Names = append(d.beside.Names, p.name)
+	}
+	values := map[string]any{}
+	for _, given := range []bool{true, false} { // the others fit what the document gives
+		for _, p := range chosen {
+			if d.isGiven(p) != given {
+				continue
+			}
+			room--
+			why := d.why
+			v, made := d.member(g, p, max(0, room/left))
+			left--
+			room -= max(0, sizeOf(v)-1)
+			if made || p.required {
+				values[p.name] = v
+				ok = ok && made
+			} else {
+				d.why = why // the property is optional
+			}
+			if given {
+				d.beside.Beside.Set(p.name, v)
+			}
+		}
+	}
+	o := &jsonvalue.Object{}
+	for _, p := range chosen {
+		if v, made := values[p.name]; made {
 			o.Set(p.name, v)
-			ok = ok && made
-		} else {
-			d.why = why // the property is optional
 		}
 	}
 	if !d.addExtras(g, o, room, bare) {
@@ -113,6 +132,14 @@ func (d *draft) object(g *merged, a ask, bare bool) (any, bool) {
 		ok = false
 	}
 	return o, ok
+}
+
+// isGiven reports whether the document has a value for a property.
+func (d *draft) isGiven(p property) bool {
+	return slices.ContainsFunc(p.schemas, func(ref *openapi3.SchemaRef) bool {
+		s := ref.Value
+		return s.Const != nil || len(s.Enum) > 0 || !d.fresh && (s.Example != nil || len(s.Examples) > 0 || s.Default != nil)
+	})
 }
 
 // sizeOf returns how many values a value consists of.
@@ -129,6 +156,16 @@ func sizeOf(v any) int {
 		}
 	}
 	return n
+}
+
+// factsOf returns the facts from which a value is invented: those of its object, so that its values
+// agree with each other, or separate facts for a value that need not agree with others.
+func (d *draft) factsOf(a ask) *invent.Facts {
+	if d.beside == nil || a.alone || a.taken != nil {
+		return &invent.Facts{Rand: d.random, Today: d.m.Today, Name: a.name, Wide: d.wild}
+	}
+	d.beside.Name, d.beside.Wide = a.name, d.wild
+	return d.beside
 }
 
 // member generates the value of a property.

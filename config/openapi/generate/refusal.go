@@ -24,18 +24,17 @@ func (c *Content) ErrorWriter(body []byte) func(Refusal) []byte {
 	if !jsonvalue.IsJSON(jsonvalue.BaseType(c.Media)) || !strings.HasPrefix(strings.TrimSpace(string(body)), "{") {
 		return nil
 	}
-	e := c.encoder
 	return func(refusal Refusal) []byte {
 		root, err := jsonvalue.Parse(body)
 		object, ok := root.(*jsonvalue.Object)
 		if err != nil || !ok {
 			return body
 		}
-		check := validator{m: e.m, lenient: true}
-		mayBreak := !check.accepts(e.schema, object)
+		check := validator{m: c.m, lenient: true}
+		mayBreak := !check.accepts(c.schema, object)
 		d := detail{Violation: validate.Violation{Message: refusal.Message}, refusal: &refusal}
-		d.write(object, 0, func() bool { return mayBreak || check.accepts(e.schema, object) })
-		return e.encode(object)
+		d.write(object, 0, func() bool { return mayBreak || check.accepts(c.schema, object) })
+		return c.encode(object)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -11,6 +12,7 @@ import (
 	"mockserver/config/openapi/invent"
 	"mockserver/config/openapi/jsonvalue"
 	"mockserver/config/openapi/text"
+	"mockserver/internal/wording"
 )
 
 // textTries limits how many strings are tried in each way.
@@ -43,7 +45,8 @@ func (d *draft) text(g *merged, a ask) (any, bool) {
 			if d.effort -= len(s) / bytesAValue; try > 0 {
 				d.effort--
 			}
-			if last = s; isFree || d.matches(patterns, s) && d.fits(a, s) {
+			isOther := func(p *text.Pattern) bool { return !p.Matches(s) }
+			if last = s; isFree || !slices.ContainsFunc(patterns, isOther) && d.fits(a, s) {
 				return s, true
 			}
 		}
@@ -61,8 +64,8 @@ func (d *draft) patterns(g *merged) (all []*text.Pattern) {
 		}
 		p, err := d.m.pattern(s.Pattern)
 		if err != nil {
-			if !d.quiet {
-				d.m.warnPattern(d.at, s.Pattern, err)
+			if d.warnsOnce(s.Pattern) {
+				d.m.Warning(manyPatterns, d.at, "the pattern "+wording.Clip(s.Pattern)+" is not supported ("+wording.Clip(err.Error())+"); texts are generated without the unsupported parts")
 			}
 			p, err = text.CompileLoosely(s.Pattern)
 		}
@@ -71,15 +74,6 @@ func (d *draft) patterns(g *merged) (all []*text.Pattern) {
 		}
 	}
 	return all
-}
-
-func (d *draft) matches(patterns []*text.Pattern, s string) bool {
-	for _, p := range patterns {
-		if !p.Matches(s) {
-			return false
-		}
-	}
-	return true
 }
 
 // ways returns the ways to make a string with low to high characters, the best first.

@@ -15,20 +15,20 @@ import (
 // xmlWriter writes a value according to the xml keyword of its schemas.
 type xmlWriter struct {
 	bytes.Buffer
-	check validator
+	check *validator
 }
 
-func (e *encoder) xml(v any) []byte {
+func (c *Content) xml(v any) []byte {
 	if s, ok := v.(string); ok && strings.HasPrefix(strings.TrimSpace(s), "<") {
 		return []byte(s) // already XML
 	}
-	w := xmlWriter{check: validator{m: e.m, request: e.way == toServer}}
+	w := xmlWriter{check: c.check(false)}
 	w.WriteString(`<?xml version="1.0" encoding="UTF-8"?>` + "\n")
 	name := "root"
-	if e.schema != nil && e.schema.Ref != "" {
-		name = refName(e.schema.Ref)
+	if c.schema != nil && c.schema.Ref != "" {
+		name = refName(c.schema.Ref)
 	}
-	w.element(name, "item", e.schema, v)
+	w.element(name, "item", c.schema, v)
 	return w.Bytes()
 }
 

@@ -3,13 +3,14 @@
 package invent
 
 import (
-	"iter"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/text/unicode/norm"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // Facts are what the values of one object agree on: a person, a place, the order of times. Each
@@ -20,9 +21,9 @@ type Facts struct {
 	Today time.Time // midnight; times are made near it
 	Name  string    // the name of the property whose value is made
 	Wide  bool      // many different values are needed
-	// Beside yields the properties of the object, each with a function that returns its text in
-	// the document, or false if it has none. It may be nil.
-	Beside iter.Seq2[string, func() (string, bool)]
+	Names []string  // of the properties of the object
+	// Beside has the members of the object that have a value in the document. It may be nil.
+	Beside *jsonvalue.Object
 
 	learned bool
 	settled bool // the person is settled
@@ -45,9 +46,9 @@ func (f *Facts) learn() {
 	}
 	f.learned = true
 	var among []*place
-	for name, said := range f.Beside {
-		split := nameWords(name)
-		s, ok := said()
+	for _, m := range f.Beside.Members {
+		split := nameWords(m.Name)
+		s, ok := m.Value.(string)
 		if !ok || len(split) == 0 {
 			continue
 		}
@@ -61,7 +62,7 @@ func (f *Facts) learn() {
 		case "last name":
 			f.family = s
 		case "name":
-			if slices.Contains(fullNames, plainName(name)) {
+			if slices.Contains(fullNames, plainName(m.Name)) {
 				f.full = s
 			}
 		default:
@@ -178,13 +179,8 @@ func (f *Facts) place() *place {
 
 // inAddress reports whether the object has properties of an address.
 func (f *Facts) inAddress() bool {
-	if f.Beside == nil {
-		return false
-	}
-	for name := range f.Beside {
-		if hint := hintOf(nameWords(name)); hint == "city" || hint == "zip" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Names, func(name string) bool {
+		hint := hintOf(nameWords(name))
+		return hint == "city" || hint == "zip"
+	})
 }

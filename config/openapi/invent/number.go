@@ -2,6 +2,7 @@ package invent
 
 import (
 	"encoding/json"
+	"math"
 	"math/rand/v2"
 	"strconv"
 	"time"
@@ -64,10 +65,4 @@ func (s Span) Number(r *rand.Rand, whole bool) json.Number {
 }
 
 // Unit returns 10 to the power of s.Decimals.
-func (s Span) Unit() int64 {
-	unit := int64(1)
-	for range s.Decimals {
-		unit *= 10
-	}
-	return unit
-}
+func (s Span) Unit() int64 { return int64(math.Pow10(s.Decimals)) }
