@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -158,6 +159,17 @@ func Read(from io.Reader, each func(*Line) error) (head Head, broken, err error)
 	}
 }
 
+// ReadFile reads a file as Read does. err may also say why the file cannot be opened.
+func ReadFile(name string, each func(*Line) error) (broken, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	_, broken, err = Read(f, each)
+	return broken, err
+}
+
 func unexpected(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
@@ -184,32 +196,18 @@ func readLine(in *bufio.Reader, line []byte) ([]byte, error) {
 
 // Append appends the line, with its end.
 func (l *Line) Append(b []byte) []byte {
-	b = append(b, `{"time":"`...)
-	b = l.Time.UTC().AppendFormat(b, "2006-01-02T15:04:05.000000Z")
-	b = append(b, `","method":`...)
-	b = appendString(b, l.Method)
-	b = append(b, `,"url":`...)
-	b = appendString(b, l.URL)
-	b = append(b, `,"status":`...)
-	b = strconv.AppendInt(b, int64(l.Status), 10)
-	if l.Error != "" {
-		b = append(b, `,"error":`...)
-		b = appendString(b, l.Error)
-	}
-	b = append(b, `,"first_us":`...)
-	b = strconv.AppendInt(b, l.First, 10)
-	b = append(b, `,"last_us":`...)
-	b = strconv.AppendInt(b, l.Last, 10)
-	b = append(b, `,"wait_us":`...)
-	b = strconv.AppendInt(b, l.Wait, 10)
-	b = append(b, `,"under_way":`...)
-	b = strconv.AppendInt(b, l.UnderWay, 10)
-	b = append(b, `,"connection":`...)
-	b = strconv.AppendUint(b, l.Connection, 10)
-	b = append(b, `,"request":`...)
-	b = l.Request.append(b)
-	b = append(b, `,"response":`...)
-	b = l.Response.append(b)
+	b = l.Time.UTC().AppendFormat(append(b, `{"time":"`...), "2006-01-02T15:04:05.000000Z")
+	b = appendText(append(b, '"'), `,"method":`, l.Method)
+	b = appendText(b, `,"url":`, l.URL)
+	b = appendNumber(b, `,"status":`, int64(l.Status))
+	b = appendKnown(b, `,"error":`, l.Error)
+	b = appendNumber(b, `,"first_us":`, l.First)
+	b = appendNumber(b, `,"last_us":`, l.Last)
+	b = appendNumber(b, `,"wait_us":`, l.Wait)
+	b = appendNumber(b, `,"under_way":`, l.UnderWay)
+	b = strconv.AppendUint(append(b, `,"connection":`...), l.Connection, 10)
+	b = l.Request.append(append(b, `,"request":`...))
+	b = l.Response.append(append(b, `,"response":`...))
 	return append(b, "}\n"...)
 }
 
@@ -221,31 +219,34 @@ func (m *Message) append(b []byte) []byte {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = append(appendString(append(b, '['), h[0]), ',')
-			b = append(appendString(b, h[1]), ']')
+			b = append(appendText(appendText(b, `[`, h[0]), `,`, h[1]), ']')
 		}
 		b = append(b, "],"...)
 	}
-	b = append(b, `"size":`...)
-	b = strconv.AppendInt(b, m.Size, 10)
-	if m.Body != "" {
-		b = append(b, `,"body":`...)
-		b = appendString(b, m.Body)
-	}
+	b = appendNumber(b, `"size":`, m.Size)
+	b = appendKnown(b, `,"body":`, m.Body)
 	if len(m.Base64) > 0 {
-		b = append(b, `,"base64":"`...)
-		b = append(base64.StdEncoding.AppendEncode(b, m.Base64), '"')
+		b = append(base64.StdEncoding.AppendEncode(append(b, `,"base64":"`...), m.Base64), '"')
 	}
-	for _, pair := range [...][2]string{{"coding", m.Coding}, {"omitted", m.Omitted}, {"sha256", m.SHA256}} {
-		if pair[1] != "" {
-			b = append(append(append(b, `,"`...), pair[0]...), `":`...)
-			b = appendString(b, pair[1])
-		}
-	}
+	b = appendKnown(b, `,"coding":`, m.Coding)
+	b = appendKnown(b, `,"omitted":`, m.Omitted)
+	b = appendKnown(b, `,"sha256":`, m.SHA256)
 	return append(b, '}')
 }
 
-// appendString appends a text as JSON without copying it first.
-func appendString(b []byte, text string) []byte {
-	return view.AppendString(b, unsafe.Slice(unsafe.StringData(text), len(text)))
+func appendNumber(b []byte, key string, n int64) []byte {
+	return strconv.AppendInt(append(b, key...), n, 10)
+}
+
+// appendText appends a key and a text as JSON, without copying the text first.
+func appendText(b []byte, key, text string) []byte {
+	return view.AppendString(append(b, key...), unsafe.Slice(unsafe.StringData(text), len(text)))
+}
+
+// appendKnown does the same as appendText, but appends nothing for an empty text.
+func appendKnown(b []byte, key, text string) []byte {
+	if text == "" {
+		return b
+	}
+	return appendText(b, key, text)
 }

@@ -7,6 +7,7 @@ import (
 
 	"mockserver/fetcher/upstream"
 	"mockserver/internal/ascii"
+	"mockserver/internal/recording"
 	"mockserver/internal/semantics"
 	"mockserver/matcher"
 )
@@ -18,12 +19,8 @@ type Capture struct {
 	asking   *asking
 }
 
-// Reasons why an exchange is incomplete, as recordings state them, in addition to the codes of
-// package reply.
-const (
-	CodeCut  = "cut"
-	CodeLeft = "left"
-)
+// CodeLeft is the reason why the exchange with a client that left is incomplete.
+const CodeLeft = recording.Left
 
 // Begin returns the recorded answer to a request if recorded answers are served, and otherwise
 // begins to record its exchange. Until a time, a request with a Waiter waits for the answer to an
@@ -74,7 +71,7 @@ func (t *Capture) More(x *upstream.Exchange, b []byte, over, broken bool) {
 	t.more(b)
 	switch {
 	case broken:
-		t.End(x, CodeCut, x.Status)
+		t.End(x, recording.Cut, x.Status)
 	case over:
 		t.End(x, "", x.Status)
 	}
@@ -86,15 +83,15 @@ func (t *Capture) End(x *upstream.Exchange, failure string, status int) {
 	if t.entry == nil {
 		return
 	}
-	var first, last time.Duration
+	e := t.entry
 	if !x.First.IsZero() {
-		first, last = x.First.Sub(x.Sent), time.Since(x.Sent)
+		e.first, e.last = x.First.Sub(x.Sent), time.Since(x.Sent)
 	}
-	t.entry.Times(x.Waited+x.Connected, first, last, x.UnderWay)
+	e.wait, e.underWay = x.Waited+x.Connected, x.UnderWay
 	if failure != "" {
-		t.entry.Fail(failure, status)
+		e.err, e.status = failure, status
 	}
-	t.recorder.End(t.entry)
+	t.recorder.End(e)
 	t.asking.end(failure != "")
 	*t = Capture{}
 }

@@ -27,13 +27,13 @@ type Entry struct {
 	time       time.Time
 	connection uint64
 	status     int
-	err        string
-	first      time.Duration
-	last       time.Duration
-	wait       time.Duration
-	underWay   int64
-	omitted    string // why bodies are not kept; "" if they are
-	kept       int    // the size of the largest body that is kept, in bytes
+	err        string        // why the answer is incomplete; "" if it is complete
+	first      time.Duration // from sending the request to the first byte of the answer
+	last       time.Duration // from sending it to the last byte
+	wait       time.Duration // until the request was sent
+	underWay   int64         // the number of requests that were at the upstream
+	omitted    string        // why bodies are not kept; "" if they are
+	kept       int           // the size of the largest body that is kept, in bytes
 	key        [sha256.Size]byte
 	sum        hash.Hash // hash of an answer's body that is too large
 }
@@ -135,15 +135,6 @@ func (e *Entry) More(b []byte) {
 	e.buf = append(e.buf, b...)
 	a.body.to = len(e.buf)
 }
-
-// Times stores the time until the request was sent, the times from then to the first and to the
-// last byte of the answer, and the number of requests that were at the upstream.
-func (e *Entry) Times(wait, first, last time.Duration, underWay int64) {
-	e.wait, e.first, e.last, e.underWay = wait, first, last, underWay
-}
-
-// Fail stores why the answer is incomplete, and the status that the client received.
-func (e *Entry) Fail(why string, status int) { e.err, e.status = why, status }
 
 // fill sets the fields of a line, which then shares the entry's buffer.
 func (e *Entry) fill(l *recording.Line) {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 
@@ -29,11 +28,7 @@ func WriteHAR(to io.Writer, version string, paths []string) error {
 	_, _ = w.WriteString(`{"log":{"version":"1.2","creator":` + string(creator) + `,"entries":[`) // the writer keeps the error
 	first := true
 	for _, path := range paths {
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		_, broken, err := recording.Read(f, func(l *recording.Line) error {
+		broken, err := recording.ReadFile(path, func(l *recording.Line) error {
 			text, err := json.Marshal(harOf(l))
 			if err != nil {
 				return err
@@ -45,7 +40,6 @@ func WriteHAR(to io.Writer, version string, paths []string) error {
 			_, err = w.Write(append([]byte("\n"), text...))
 			return err
 		})
-		_ = f.Close() // it was only read
 		if err := errors.Join(err, broken); err != nil {
 			return err
 		}

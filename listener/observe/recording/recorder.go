@@ -398,17 +398,12 @@ func (r *Recorder) readIndex() (*index, error) {
 		return nil, err
 	}
 	for _, name := range names {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		_, broken, err := recording.Read(f, func(l *recording.Line) error {
+		broken, err := recording.ReadFile(name, func(l *recording.Line) error {
 			if l.Error == "" {
 				x.add(keyOfLine(l), answerOf(l), int64(r.opts.Declared.Limit))
 			}
 			return nil
 		})
-		_ = f.Close() // it was only read
 		if err != nil {
 			return nil, err
 		}

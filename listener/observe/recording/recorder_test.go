@@ -44,7 +44,7 @@ func record(r *Recorder, path, body string) {
 	}
 	e.Answer(200, []upstream.Field{{Name: []byte("C"), Value: []byte("d")}})
 	e.More([]byte(body))
-	e.Times(1000, 2000, 3000, 1)
+	e.wait, e.first, e.last, e.underWay = 1000, 2000, 3000, 1
 	r.End(e)
 }
 
