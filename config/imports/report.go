@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -20,8 +21,8 @@ const shownItems = 20
 func Summary(w io.Writer, d *draft.Draft) {
 	exact, approximate, lost := d.Count(draft.Exact), d.Count(draft.Approximate), d.Count(draft.Lost)
 	for _, n := range d.Notes {
-		if n.Warning {
-			fmt.Fprintln(w, "warning:", line(n.Pos, n.Name, n.Text))
+		if n.Kind == draft.Warned {
+			fmt.Fprintln(w, "warning:", line(n.Pos, n.Name, n.Why))
 		}
 	}
 	shown := 0
@@ -67,33 +68,26 @@ type reported struct {
 	Why    string `json:"why,omitempty"`
 }
 
-// reports returns the items and the notes of a draft.
-func reports(d *draft.Draft) (items, notes []reported) {
-	items, notes = []reported{}, []reported{}
-	for _, i := range d.Items {
-		items = append(items, reported{i.Kind.String(), i.Pos.File, i.Pos.Line, i.Pos.Column, i.Name, i.Why})
+// reports returns items or notes as a report has them.
+func reports(items []draft.Item) []reported {
+	all := []reported{}
+	for _, i := range items {
+		all = append(all, reported{i.Kind.String(), i.Pos.File, i.Pos.Line, i.Pos.Column, i.Name, i.Why})
 	}
-	for _, n := range d.Notes {
-		kind := map[bool]string{true: "warning", false: "note"}[n.Warning]
-		notes = append(notes, reported{kind, n.Pos.File, n.Pos.Line, n.Pos.Column, n.Name, n.Text})
-	}
-	return items, notes
+	return all
 }
 
 // Report writes all items and notes as a table of four columns.
 func Report(w io.Writer, d *draft.Draft) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	items, notes := reports(d)
-	for _, r := range append(items, notes...) {
-		pos := syntax.Pos{File: r.File, Line: r.Line, Column: r.Column}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", r.Kind, pos, strings.Map(printable, r.Name), strings.Map(printable, r.Why))
+	for _, i := range slices.Concat(d.Items, d.Notes) {
+		fmt.Fprintf(t, "%v\t%s\t%s\t%s\n", i.Kind, i.Pos, strings.Map(printable, i.Name), strings.Map(printable, i.Why))
 	}
 	return t.Flush()
 }
 
 // ReportJSON writes the report as a JSON object with counts, items and notes.
 func ReportJSON(w io.Writer, d *draft.Draft) error {
-	items, notes := reports(d)
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
@@ -103,5 +97,5 @@ func ReportJSON(w io.Writer, d *draft.Draft) error {
 		Lost        int        `json:"lost"`
 		Items       []reported `json:"items"`
 		Notes       []reported `json:"notes"`
-	}{d.Count(draft.Exact), d.Count(draft.Approximate), d.Count(draft.Lost), items, notes})
+	}{d.Count(draft.Exact), d.Count(draft.Approximate), d.Count(draft.Lost), reports(d.Items), reports(d.Notes)})
 }

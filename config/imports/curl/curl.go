@@ -243,9 +243,7 @@ func (r *request) write(d *draft.Draft, first map[string]*request, hosts bool) {
 			e.Set("query", documented)
 		}
 	}
-	if body := strings.Join(r.body, "&"); body != "" {
-		e.Set("body", draft.Of(body))
-	}
+	e.SetText("body", strings.Join(r.body, "&"))
 	e.Set("response", draft.Comment(draft.NewMap("status", 200), "the command does not show the answer"))
 	d.Add("endpoint", e)
 	why := append([]string{"the command does not show the answer"}, r.why...)

@@ -24,13 +24,15 @@ const (
 	Exact       Kind = iota // the same requests get the same answers
 	Approximate             // an answer differs in a way that Why describes
 	Lost                    // the item is not served; it is commented out or only in the report
+
+	Noted  // a remark about something that is neither imported nor lost
+	Warned // a warning about such a thing
 )
 
-// Kinds lists all kinds in order.
-var Kinds = []Kind{Exact, Approximate, Lost}
-
 // String returns the word for a kind in reports.
-func (k Kind) String() string { return [...]string{"exact", "approximate", "lost"}[k] }
+func (k Kind) String() string {
+	return [...]string{"exact", "approximate", "lost", "note", "warning"}[k]
+}
 
 // Item is one item of the source: a request with its answers, a mapping, a route, a variable.
 type Item struct {
@@ -79,14 +81,6 @@ type Answer struct {
 	JSON   bool // the body is JSON: whitespace outside strings does not matter
 }
 
-// Note is a remark for the user about something that is neither imported nor lost.
-type Note struct {
-	Warning bool
-	Pos     syntax.Pos
-	Name    string
-	Text    string
-}
-
 // Draft is a configuration that is being made. The zero value is an empty one. Readers of several
 // files may add to one draft, but not concurrently.
 type Draft struct {
@@ -94,7 +88,7 @@ type Draft struct {
 	Declarations []Declaration
 	Files        []File
 	Items        []Item
-	Notes        []Note
+	Notes        []Item // remarks and warnings
 	Asks         []Ask
 	Done         func() // releases the data from which the files are written; may be nil
 }
@@ -147,12 +141,12 @@ func (d *Draft) note(k Kind, pos syntax.Pos, name, why string, args ...any) {
 
 // Note adds a remark to the report, such as what was inferred.
 func (d *Draft) Note(pos syntax.Pos, name, text string, args ...any) {
-	d.Notes = append(d.Notes, Note{false, pos, name, fmt.Sprintf(text, args...)})
+	d.Notes = append(d.Notes, Item{Noted, pos, name, fmt.Sprintf(text, args...)})
 }
 
 // Warn adds a warning to the report.
 func (d *Draft) Warn(pos syntax.Pos, name, text string, args ...any) {
-	d.Notes = append(d.Notes, Note{true, pos, name, fmt.Sprintf(text, args...)})
+	d.Notes = append(d.Notes, Item{Warned, pos, name, fmt.Sprintf(text, args...)})
 }
 
 // Count returns how many items are of a kind.
@@ -203,8 +197,3 @@ var literal = regexp.MustCompile(`\{\{+[^{}]*\}\}+|\{\{+|\{%`)
 
 // HasTags reports whether a text, read as a template, would not render as itself.
 func HasTags(text string) bool { return strings.Contains(text, "{{") || strings.Contains(text, "{%") }
-
-// Quote returns a text as a literal of conditions and placeholders, in double quotes.
-func Quote(text string) string { return `"` + quoted.Replace(text) + `"` }
-
-var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`)

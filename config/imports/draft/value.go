@@ -50,6 +50,13 @@ func Flow(value any) *syntax.Node {
 	return n
 }
 
+// SetFlow sets a member of a map to a map that is written on one line. It does nothing for nil.
+func SetFlow(m *syntax.Node, key string, value *syntax.Node) {
+	if value != nil {
+		m.Set(key, Flow(value))
+	}
+}
+
 // Comment sets the comment on the line on which a map or list begins, and returns the map or list.
 func Comment(n *syntax.Node, text string) *syntax.Node {
 	n.Text.Value = text

@@ -90,10 +90,7 @@ func (im *importer) collection(e *syntax.Entry, name string) {
 		return
 	}
 	set := language.Unique(language.Name(name), im.names)
-	data := draft.NewMap("name", set)
-	if newKey := newKeys(e.Value); newKey != "" {
-		data.Set("new-key", draft.Of(newKey))
-	}
+	data := draft.NewMap("name", set, "new-key", newKeys(e.Value))
 	if text := language.JSON(e.Value); len(text) > inPlace {
 		file := im.AddFile(draft.File{Name: "data/" + set + ".json", Data: []byte(text)})
 		data.Set("from", draft.NewMap("path", file))

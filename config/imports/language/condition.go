@@ -10,12 +10,12 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-
-	"mockserver/config/imports/draft"
 )
 
 // Quote returns a text in quotes, as a literal of conditions and templates.
-func Quote(text string) string { return draft.Quote(text) }
+func Quote(text string) string { return `"` + quoted.Replace(text) + `"` }
+
+var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`)
 
 // word matches a name that needs no brackets.
 var word = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)

@@ -64,14 +64,10 @@ func (j *jsonCondition) value(operand string, n *syntax.Node) {
 	case syntax.NullNode:
 		j.add(operand + " = null")
 	default:
-		text := n.Number
-		if n.Kind == syntax.BoolNode {
-			text = fmt.Sprint(n.Truth())
-		}
-		if text == "" {
+		if n.Scalar() == "" {
 			j.err = fmt.Errorf("the number %q is not JSON", n.Text.Value)
 		}
-		j.add(operand + "|json = " + text)
+		j.add(operand + "|json = " + n.Scalar())
 	}
 }
 

@@ -1,6 +1,7 @@
 package language
 
 import (
+	"fmt"
 	"net/url"
 	"regexp"
 	"strings"
@@ -82,7 +83,7 @@ func literal(text string) string {
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		if c < 0x20 || c >= utf8.RuneSelf && !valid || c == 0x7F || c == '/' || strings.IndexByte(special, c) >= 0 || i == 0 && c == ':' {
-			b.WriteString("%" + strings.ToUpper(string("0123456789abcdef"[c>>4])+string("0123456789abcdef"[c&15])))
+			fmt.Fprintf(&b, "%%%02X", c)
 			continue
 		}
 		b.WriteByte(c)

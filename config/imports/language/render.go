@@ -72,6 +72,19 @@ func (s *Scope) Item(path string) string {
 	return member(item, path)
 }
 
+// Value returns the expression of a call that is a path inside a loop; "" for other calls. Null is an
+// empty text.
+func (s *Scope) Value(c *Call) string {
+	if len(c.Args)+len(c.Hash) > 0 {
+		return ""
+	}
+	item := s.Item(c.Name)
+	if strings.HasPrefix(item, "item") {
+		item += NullIsEmpty
+	}
+	return item
+}
+
 // member returns the operand of a path inside an item; the item itself for "".
 func member(item, path string) string {
 	if path == "" {

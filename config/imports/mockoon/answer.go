@@ -60,6 +60,15 @@ func (e *endpoint) answer(n *syntax.Node) *answer {
 	return a
 }
 
+// finish adds to a declaration what belongs to the response, but is not in it.
+func (a *answer) finish(m *syntax.Node) *syntax.Node {
+	draft.SetFlow(m, "latency", a.latency)
+	if len(a.webhooks) > 0 {
+		m.Set("webhooks", draft.Of(a.webhooks))
+	}
+	return m
+}
+
 // empty reports whether Express removes the body and its type.
 func (a *answer) empty() bool {
 	status := a.response.Get("status")

@@ -42,9 +42,7 @@ func (r *reader) crud(n *syntax.Node) {
 	if members := r.members[set]; len(members) > 0 {
 		e.Set("filter", draft.Flow(members)).Set("sort", draft.Flow(members))
 	}
-	if latency := milliseconds(get(responses[0], "latency"), get(r.root, "latency")); latency != nil {
-		e.Set("latency", draft.Flow(latency))
-	}
+	draft.SetFlow(e, "latency", milliseconds(get(responses[0], "latency"), get(r.root, "latency")))
 	on := syntax.NewMap()
 	headers := (&endpoint{reader: r}).begin(responses[0]).headers(responses[0])
 	response := syntax.NewMap()

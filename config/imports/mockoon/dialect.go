@@ -112,10 +112,7 @@ func (d *dialect) Value(c *language.Call, s *language.Scope) (string, error) {
 		if expression, ok := simple[c.Name]; ok {
 			return expression, nil
 		}
-		if item := s.Item(c.Name); item != "" {
-			if strings.HasPrefix(item, "item") {
-				item += language.NullIsEmpty
-			}
+		if item := s.Value(c); item != "" {
 			return item, nil
 		}
 	}

@@ -68,12 +68,9 @@ func (e *endpoint) add(responses []*syntax.Node) {
 
 // base returns an endpoint without its answer.
 func (e *endpoint) base(condition string) *syntax.Node {
-	m := draft.NewMap("method", e.method, "path", e.path.String())
-	if condition != "" {
-		m.Set("if", draft.Of(language.Outermost(condition)))
-	}
-	if summary := text(get(e.route, "documentation")); summary != "" && len(summary) < 200 && !strings.Contains(summary, "\n") {
-		m.Set("summary", draft.Of(summary))
+	m := draft.NewMap("method", e.method, "path", e.path.String()).SetText("if", language.Outermost(condition))
+	if summary := text(get(e.route, "documentation")); len(summary) < 200 && !strings.Contains(summary, "\n") {
+		m.SetText("summary", summary)
 	}
 	return m
 }
@@ -96,14 +93,7 @@ func (e *endpoint) one(n *syntax.Node, condition string, i int, rules []*syntax.
 		e.off(n, i, a.Gone)
 		return
 	}
-	m := e.base(condition).Set("response", a.response)
-	if a.latency != nil {
-		m.Set("latency", draft.Flow(a.latency))
-	}
-	if len(a.webhooks) > 0 {
-		m.Set("webhooks", draft.Of(a.webhooks))
-	}
-	e.Add("endpoint", m, e.label(n, i))
+	e.Add("endpoint", a.finish(e.base(condition).Set("response", a.response)), e.label(n, i))
 	e.ask(n, e.label(n, i), language.Wanted(a.response), condition, rules)
 	e.report(n.Pos(), e.label(n, i), a.Differ)
 }
@@ -130,12 +120,8 @@ func (e *endpoint) off(n *syntax.Node, i int, why string) {
 // several adds an endpoint whose responses are chosen at random or in turn. If one of them cannot
 // be served, all are lost.
 func (e *endpoint) several(responses []*syntax.Node, mode string) {
-	var all []*syntax.Node
-	type entry struct {
-		n *syntax.Node
-		a *answer
-	}
-	var entries []entry
+	all := syntax.NewList()
+	var answers []*answer
 	for i, n := range responses {
 		a := e.answer(n)
 		if a.Gone != "" { // without it the other responses would be sent at the wrong time
@@ -148,27 +134,20 @@ func (e *endpoint) several(responses []*syntax.Node, mode string) {
 			}
 			return
 		}
-		outcome := a.response
-		if a.latency != nil {
-			outcome.Set("latency", draft.Flow(a.latency))
-		}
-		if len(a.webhooks) > 0 {
-			outcome.Set("webhooks", draft.Of(a.webhooks))
-		}
-		all = append(all, outcome)
-		entries = append(entries, entry{n, a})
+		all.Append(a.finish(a.response))
+		answers = append(answers, a)
 	}
-	m := e.base(e.needs).Set("responses", draft.Of(all))
+	m := e.base(e.needs).Set("responses", all)
 	if mode == "SEQUENTIAL" {
 		m.Set("select", draft.Of("sequence"))
 	}
 	e.Add("endpoint", m, e.name)
 	if mode == "SEQUENTIAL" {
-		e.ask(responses[0], e.name, language.Wanted(entries[0].a.response), e.needs, nil)
+		e.ask(responses[0], e.name, language.Wanted(answers[0].response), e.needs, nil)
 	} else {
 		e.asks.Add(e.Draft, e.method, e.own, nil, nil)
 	}
-	for i, one := range entries {
-		e.report(one.n.Pos(), e.label(one.n, i), one.a.Differ)
+	for i, a := range answers {
+		e.report(a.node.Pos(), e.label(a.node, i), a.Differ)
 	}
 }

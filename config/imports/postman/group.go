@@ -104,15 +104,7 @@ func rank(a *answer) int {
 // is known, the request by which the endpoint can be checked.
 func (r *reader) answer(a *answer, condition string, order []*answer) {
 	m := draft.NewMap("method", a.method, "path", a.path.String())
-	if condition = language.Outermost(condition); condition != "" {
-		m.Set("if", draft.Of(condition))
-	}
-	if len(a.folder) > 0 {
-		m.Set("tag", draft.Of(strings.Join(a.folder, " / ")))
-	}
-	if a.summary != "" {
-		m.Set("summary", draft.Of(a.summary))
-	}
+	m.SetText("if", language.Outermost(condition)).SetText("tag", strings.Join(a.folder, " / ")).SetText("summary", a.summary)
 	r.Add("endpoint", m.Set("response", a.response), a.label)
 	chosen := func(name string) *answer {
 		i := slices.IndexFunc(order, func(b *answer) bool { return b.chooses(a, name) })

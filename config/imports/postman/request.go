@@ -275,11 +275,5 @@ const formBoundary = "postman-form-boundary"
 // declaration returns the endpoint without its answer.
 func (q *request) declaration(summary string, folder []string) *syntax.Node {
 	m := draft.NewMap("method", q.method, "path", q.path.String())
-	if len(folder) > 0 {
-		m.Set("tag", draft.Of(strings.Join(folder, " / ")))
-	}
-	if summary != "" {
-		m.Set("summary", draft.Of(summary))
-	}
-	return m
+	return m.SetText("tag", strings.Join(folder, " / ")).SetText("summary", summary)
 }

@@ -122,13 +122,7 @@ func (g *group) endpoint(condition string) *syntax.Node {
 		e.Set("method", draft.Of(g.method))
 	}
 	e.Set("path", draft.Of(g.pattern.text))
-	if g.host != "" {
-		e.Set("host", draft.Of(g.host))
-	}
-	if condition != "" {
-		e.Set("if", draft.Of(condition))
-	}
-	return e
+	return e.SetText("host", g.host).SetText("if", condition)
 }
 
 // fits returns the condition that path parameters which are not looked up have the form that was
@@ -138,7 +132,7 @@ func (g *group) fits() string {
 	for _, s := range g.pattern.segments {
 		known := slices.ContainsFunc(g.key, func(c *column) bool { return c.from == 'p' && c.name == s.name })
 		if x := s.class.expression(); s.param && x != "" && !known {
-			parts = append(parts, "path-params."+s.name+" matches "+draft.Quote(x))
+			parts = append(parts, "path-params."+s.name+" matches "+language.Quote(x))
 		}
 	}
 	return language.And(parts...)

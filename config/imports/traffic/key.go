@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"mockserver/config/imports/draft"
 	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
 )
@@ -311,7 +310,7 @@ func unescaped(text string) string {
 func literal(value *syntax.Node) string {
 	switch value.Kind {
 	case syntax.TextNode:
-		return draft.Quote(value.Text.Value)
+		return language.Quote(value.Text.Value)
 	case syntax.NumberNode:
 		return value.Number
 	}

@@ -95,7 +95,7 @@ func infer(paths []string) []pattern {
 	found := make([][]segment, len(paths))
 	all := make([]int, len(paths))
 	for i, p := range paths {
-		split[i] = segmentsOf(p)
+		split[i] = language.Parts(p)
 		for k, s := range split[i] {
 			split[i][k] = strings.ReplaceAll((&url.URL{Path: unescaped(s)}).EscapedPath(), "/", "%2F")
 		}
@@ -108,15 +108,6 @@ func infer(paths []string) []pattern {
 		patterns[i] = named(found[i])
 	}
 	return patterns
-}
-
-// segmentsOf returns the segments of a path. One slash at its end does not count.
-func segmentsOf(path string) []string {
-	path = strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/")
-	if path == "" {
-		return nil
-	}
-	return strings.Split(path, "/")
 }
 
 // branch finds the segments from a depth on, for paths whose earlier segments have the same
@@ -221,7 +212,7 @@ func (p *pattern) written() string {
 // parsePattern parses a pattern that the user gives.
 func parsePattern(text string) pattern {
 	p := pattern{text: text}
-	for _, s := range segmentsOf(text) {
+	for _, s := range language.Parts(text) {
 		name, kind, _ := strings.Cut(s[min(1, len(s)):], "|")
 		switch {
 		case strings.HasPrefix(s, ":"):
@@ -237,7 +228,7 @@ func parsePattern(text string) pattern {
 
 // matches reports whether a path fits the pattern.
 func (p *pattern) matches(path string) bool {
-	segments := segmentsOf(path)
+	segments := language.Parts(path)
 	for i, s := range p.segments {
 		switch {
 		case s.rest:
@@ -257,7 +248,7 @@ func (p *pattern) matches(path string) bool {
 
 // value returns the value of the segment at an index in a path.
 func (p *pattern) value(path string, index int) string {
-	segments := segmentsOf(path)
+	segments := language.Parts(path)
 	switch {
 	case index >= len(segments):
 		return ""

@@ -12,27 +12,22 @@ import (
 // can be derived from the matchers, if the mapping passes requests on or sends a fault, or if its
 // scenario may be in another state.
 func (r *reader) ask(m *made, e *syntax.Node) {
-	response := e.Get("response")
-	want := language.Wanted(response)
-	known := &want
-	if e.Get("fault") != nil || response.Get("proxy") != nil {
-		known = nil
-	}
+	known := e.Get("fault") == nil && e.Get("response", "proxy") == nil
+	ofBody := strings.Contains(text(get(m.Node, "response", "body")), "request.body") // to WireMock's helpers, none is an error
 	for i, method := range m.methods {
 		var ask *draft.Ask
-		if i == 0 && known != nil && r.asksScenario(m.Node) {
+		var want *draft.Answer
+		if known {
+			answer := language.Wanted(e.Get("response"))
+			answer.Any = answer.Any || method == "HEAD"
+			want = &answer
+		}
+		if i == 0 && known && r.asksScenario(m.Node) && !ofBody {
 			if ask = language.Example(m.path, e.Get("if").AsText()); ask != nil {
 				ask.Pos, ask.Name = m.Node.Pos(), m.name
 			}
-			if ask != nil && strings.Contains(text(get(m.Node, "response", "body")), "request.body") {
-				ask = nil // WireMock's helpers send their own error messages
-			}
 		}
-		one := want
-		if one.Any = want.Any || method == "HEAD"; known != nil {
-			known = &one
-		}
-		r.asks.Add(r.Draft, method, m.path, ask, known)
+		r.asks.Add(r.Draft, method, m.path, ask, want)
 	}
 }
 

@@ -42,13 +42,8 @@ func (d *dialect) Value(c *language.Call, s *language.Scope) (string, error) {
 	if f, ok := helpers()[c.Name]; ok && (len(c.Args) > 0 || len(c.Hash) > 0 || c.Name == "now") {
 		return f(d, c, s)
 	}
-	if len(c.Args) == 0 && len(c.Hash) == 0 && c.Name != "@first" && c.Name != "@last" {
-		if expression := s.Item(c.Name); expression != "" {
-			if strings.HasPrefix(expression, "item") {
-				expression += language.NullIsEmpty
-			}
-			return expression, nil
-		}
+	if item := s.Value(c); item != "" && c.Name != "@first" && c.Name != "@last" {
+		return item, nil
 	}
 	return "", errNone
 }
@@ -68,7 +63,7 @@ func (d *dialect) Kind(a language.Arg, _ *language.Scope) language.Kind {
 		return language.KindFound
 	case !a.Literal && a.Call == nil && !ofRequest && !strings.HasPrefix(name, "parameters."):
 		return language.KindJSON
-	case ofRequest && (part == "query" || part == "headers" || part == "cookies"):
+	case ofRequest && (maps[part] != ""):
 		if at := strings.LastIndexByte(member, '.'); at > 0 && index.MatchString(member[at:]) {
 			return language.KindOptional
 		}
@@ -119,33 +114,17 @@ var index = regexp.MustCompile(`^(?:\.?\[?([0-9]+)\]?)$`)
 // request returns the expression for a path after "request.".
 func (d *dialect) request(path string) (string, error) {
 	path = strings.TrimPrefix(path, "requestLine.")
-	switch path {
-	case "path":
+	if path == "path" {
 		return d.path()
-	case "method":
-		return "method", nil
-	case "body":
-		return "body", nil
-	case "bodyAsBase64":
-		return "body|base64", nil
-	case "clientIp":
-		return "remote-addr", nil
-	case "id":
-		return "uuid", nil
-	case "scheme":
-		return `"http"`, nil
 	}
-	part, name, ok := strings.Cut(path, ".")
-	if !ok {
-		return "", errNone
+	if expression := whole[path]; expression != "" {
+		return expression, nil
 	}
+	part, name, _ := strings.Cut(path, ".")
 	if part == "path" || part == "pathSegments" {
 		return d.segment(name)
 	}
-	root, known := map[string]string{"query": "query-params", "headers": "header-params", "cookies": "cookie-params"}[part]
-	if !known {
-		return "", errNone
-	}
+	root := maps[part]
 	if at := strings.LastIndexByte(name, '.'); at > 0 {
 		if m := index.FindStringSubmatch(name[at:]); m != nil {
 			if m[1] != "0" {
@@ -155,11 +134,17 @@ func (d *dialect) request(path string) (string, error) {
 		}
 	}
 	name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
-	if part == "headers" && !semantics.IsToken(name) || name == "" {
+	if root == "" || part == "headers" && !semantics.IsToken(name) || name == "" {
 		return "", errNone
 	}
 	return language.Member(root, name), nil
 }
+
+// whole maps parts of a request to expressions, and maps those that have members to their operands.
+var (
+	whole = map[string]string{"method": "method", "body": "body", "bodyAsBase64": "body|base64", "clientIp": "remote-addr", "id": "uuid", "scheme": `"http"`}
+	maps  = map[string]string{"query": "query-params", "headers": "header-params", "cookies": "cookie-params"}
+)
 
 // path returns the expression of the path, which WireMock decodes unless it comes from a template.
 func (d *dialect) path() (string, error) {
@@ -384,7 +369,7 @@ func calculate(d language.Dialect, c *language.Call, s *language.Scope) (string,
 		d.Note("math fails in WireMock if the value is missing")
 	}
 	right, err := language.Operand(d, c.Args[2], s)
-	if !whole.MatchString(right) {
+	if !integral.MatchString(right) {
 		return "", errNone
 	}
 	otherwise := right // what is not a number counts as 0
@@ -400,4 +385,4 @@ func calculate(d language.Dialect, c *language.Call, s *language.Scope) (string,
 	return language.Bare(left) + "|" + filter + ":" + right + "|default:" + otherwise, err
 }
 
-var whole = regexp.MustCompile(`^-?[0-9]+$`)
+var integral = regexp.MustCompile(`^-?[0-9]+$`)

@@ -32,12 +32,8 @@ func (m *made) answer(e *syntax.Node) {
 		a.read()
 	}
 	e.Set("response", a.response)
-	if a.latency != nil {
-		e.Set("latency", draft.Flow(a.latency))
-	}
-	if a.fault != nil {
-		e.Set("fault", draft.Flow(a.fault))
-	}
+	draft.SetFlow(e, "latency", a.latency)
+	draft.SetFlow(e, "fault", a.fault)
 	m.webhooks(e)
 }
 

@@ -164,9 +164,7 @@ func (r *reader) mapping(n *mapping) {
 		var condition string
 		m.written, condition = r.order.Place(method, m.path)
 		e := draft.NewMap("method", method, "path", m.written.String())
-		if all := language.And(append([]string{condition}, m.needs...)...); all != "" {
-			e.Set("if", draft.Of(language.Outermost(all)))
-		}
+		e.SetText("if", language.Outermost(language.And(append([]string{condition}, m.needs...)...)))
 		r.enter(e, n)
 		m.answer(e)
 		declarations = append(declarations, e)
@@ -192,9 +190,7 @@ func (r *reader) off(m *made, pos syntax.Pos) {
 	if len(m.methods) > 0 {
 		e.Set("method", draft.Of(m.methods[0]))
 	}
-	if all := language.And(m.needs...); all != "" {
-		e.Set("if", draft.Of(language.Outermost(all)))
-	}
+	e.SetText("if", language.Outermost(language.And(m.needs...)))
 	response := syntax.NewMap()
 	if status := integer(get(m.Node, "response", "status"), 200); status >= 200 && status <= 599 {
 		response.Set("status", draft.Of(status))
