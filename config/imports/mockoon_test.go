@@ -136,6 +136,7 @@ func TestMockoon_TagsThatStay(t *testing.T) {
 		`{"q": "{{queryParam 'a'}}", "n": {{sum 1 2}}, "s": "{{sum 1 2}}"}`:                   `{"q": "1", "n": {{sum 1 2}}, "s": "{{sum 1 2}}"}`,
 		"{{#switch (queryParam 'a')}}{{#case '1'}}one{{/case}}{{/switch}}|{{queryParam 'a'}}": "{{#switch (queryParam 'a')}}{{#case '1'}}one{{/case}}{{/switch}}|1",
 		"{{#each (queryParamRaw 'a')}}{{this}}{{/each}}|{{queryParam 'a'}}":                   "{{#each (queryParamRaw 'a')}}{{this}}{{/each}}|1",
+		"{{#if (bodyRaw 'a')}}b{{else if (bodyRaw 'c')~}}  ":                                  "{{#if (bodyRaw 'a')}}b{{else if (bodyRaw 'c')~}}  ",
 		"{{method}}}":             "{{method}}}",
 		`"{{bodyRaw}}{{method}}"`: `"{{bodyRaw}}GET"`,
 		"{{#if (eq method 'GET')}}y{{/if}}{{uppercase method}}": "{{#if (eq method 'GET')}}y{{/if}}{{uppercase method}}",

@@ -1,7 +1,6 @@
 package language
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -37,28 +36,37 @@ type hbNode struct {
 // maxBlocks limits how deeply blocks and parentheses are nested.
 const maxBlocks = 50
 
+// hbParser reads a template. After a failure, it is at the end of the text.
 type hbParser struct {
 	text  string
 	at    int
 	end   int // of the last tag
 	depth int
 	java  bool
+	err   error // the first one
 }
 
 // parseHandlebars returns the parts of a template, as Handlebars.js or Handlebars.java reads it.
 func parseHandlebars(text string, java bool) ([]hbNode, error) {
 	p := &hbParser{text: text, java: java}
-	nodes, end, err := p.nodes()
-	if err == nil && end != "" {
-		err = fmt.Errorf("{{%s}} has no beginning", end)
+	nodes, end := p.nodes()
+	if end != "" {
+		p.fail("{{%s}} has no beginning", end)
 	}
-	return nodes, err
+	return nodes, p.err
+}
+
+func (p *hbParser) fail(what string, args ...any) {
+	if p.err == nil {
+		p.err = fmt.Errorf(what, args...)
+	}
+	p.at = len(p.text)
 }
 
 // nodes reads the parts up to {{else}}, {{/name}} or the end, and returns the tag that ended them.
-func (p *hbParser) nodes() (all []hbNode, end string, err error) {
+func (p *hbParser) nodes() (all []hbNode, end string) {
 	if p.depth++; p.depth > maxBlocks {
-		return nil, "", fmt.Errorf("blocks are nested more than %d deep", maxBlocks)
+		p.fail("blocks are nested more than %d deep", maxBlocks)
 	}
 	defer func() { p.depth-- }()
 	for p.at < len(p.text) {
@@ -68,64 +76,51 @@ func (p *hbParser) nodes() (all []hbNode, end string, err error) {
 			p.at = len(p.text)
 			break
 		}
-		before, escaped, err := p.before(i)
+		before, escaped := p.before(i)
 		if before != "" {
 			all = append(all, hbNode{text: before})
 		}
-		if err != nil || escaped {
-			if err != nil {
-				return nil, "", err
-			}
+		if escaped || p.err != nil {
 			continue
 		}
 		start := p.at
-		inner, source, err := p.tag()
-		if err != nil {
-			return nil, "", err
-		}
+		inner, source := p.tag()
 		switch {
-		case strings.HasPrefix(inner, "!"):
+		case p.err != nil, strings.HasPrefix(inner, "!"):
 		case inner == "else" || inner == "^" || strings.HasPrefix(inner, "else ") || strings.HasPrefix(inner, "/"):
-			return all, inner, nil
+			return all, inner
 		case strings.HasPrefix(inner, "#"):
-			n, err := p.block(strings.TrimLeft(inner[1:], "> "), source)
-			if err != nil {
-				return nil, "", err
-			}
+			n := p.block(strings.TrimLeft(inner[1:], "> "), source)
 			n.whole = p.text[start:p.end]
 			all = append(all, n)
 		default:
-			call, err := parseCall(strings.TrimPrefix(inner, "&"))
-			if err != nil {
-				return nil, "", err
-			}
-			all = append(all, hbNode{call: call, source: source})
+			all = append(all, hbNode{call: p.call(strings.TrimPrefix(inner, "&")), source: source})
 		}
 	}
-	return all, "", nil
+	return all, ""
 }
 
 // before reads the text before the tag that begins after n bytes. A backslash before a tag makes it
 // text.
-func (p *hbParser) before(n int) (before string, escaped bool, err error) {
+func (p *hbParser) before(n int) (before string, escaped bool) {
 	before = p.text[p.at : p.at+n]
 	p.at += n
 	switch rest := strings.TrimLeft(p.text[p.at:], "{"); {
 	case p.java && (strings.HasSuffix(before, `\`) || strings.HasPrefix(rest, "~")):
-		return "", false, errors.New(`a backslash before a tag, and ~ in it, have no equivalent`)
+		p.fail(`a backslash before a tag, and ~ in it, have no equivalent`)
 	case strings.HasSuffix(before, `\\`):
 		before = before[:n-1]
 	case strings.HasSuffix(before, `\`):
 		p.at += 2
-		return before[:n-1] + "{{", true, nil
+		return before[:n-1] + "{{", true
 	case strings.HasPrefix(rest, "~"):
 		before = strings.TrimRight(before, " \t\r\n")
 	}
-	return before, false, nil
+	return before, false
 }
 
 // tag reads a tag, and returns its content and its source text.
-func (p *hbParser) tag() (inner, source string, err error) {
+func (p *hbParser) tag() (inner, source string) {
 	open, end := "{{", "}}"
 	if strings.HasPrefix(p.text[p.at:], "{{{") {
 		open, end = "{{{", "}}}"
@@ -134,20 +129,21 @@ func (p *hbParser) tag() (inner, source string, err error) {
 	}
 	n := tagEnd(p.text[p.at+len(open):], end)
 	if n < 0 {
-		return "", "", errors.New("a tag is not closed")
+		p.fail("a tag is not closed")
+		return "", ""
 	}
 	source = p.text[p.at : p.at+len(open)+n+len(end)]
 	inner = strings.TrimSpace(strings.Trim(source[len(open):len(open)+n], "~"))
 	p.at += len(source)
 	p.end = p.at
 	if end == "}}" && strings.HasPrefix(p.text[p.at:], "}") {
-		return "", "", errors.New("a tag that begins with {{ ends with }}}")
+		p.fail("a tag that begins with {{ ends with }}}")
 	}
 	if p.java {
 		if strings.HasSuffix(source, "~"+end) {
-			err = errors.New("~ in a tag has no equivalent")
+			p.fail("~ in a tag has no equivalent")
 		}
-		return inner, source, err
+		return inner, source
 	}
 	if strings.HasPrefix(inner, "!") || strings.HasPrefix(inner, "#") || strings.HasPrefix(inner, "/") || inner == "else" {
 		p.alone(source)
@@ -155,7 +151,7 @@ func (p *hbParser) tag() (inner, source string, err error) {
 	if strings.HasSuffix(source, "~"+end) {
 		p.at += len(p.text[p.at:]) - len(strings.TrimLeft(p.text[p.at:], " \t\r\n"))
 	}
-	return inner, source, nil
+	return inner, source
 }
 
 // alone skips the line break after a tag that is alone on its line.
@@ -195,52 +191,54 @@ func tagEnd(s, end string) int {
 }
 
 // block reads a block up to its end.
-func (p *hbParser) block(head, source string) (hbNode, error) {
+func (p *hbParser) block(head, source string) hbNode {
 	head, params, _ := strings.Cut(head, " as |")
-	call, err := parseCall(head)
-	if err != nil {
-		return hbNode{}, err
-	}
-	n := hbNode{call: call, block: true, source: source}
+	n := hbNode{call: p.call(head), block: true, source: source}
 	n.param, _, _ = strings.Cut(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(params), "|")), " ")
-	body, end, err := p.nodes()
+	body, end := p.nodes()
 	n.body = body
-	if nested, ok := strings.CutPrefix(end, "else "); ok && err == nil {
+	if nested, ok := strings.CutPrefix(end, "else "); ok {
 		start := p.at
-		inner, err := p.block(nested, source) // consumes the end of the whole block
-		inner.whole = "{{#" + nested + "}}" + p.text[start:p.end]
+		inner := p.block(nested, source) // consumes the end of the whole block
+		if p.err == nil {                // otherwise there is no end
+			inner.whole = "{{#" + nested + "}}" + p.text[start:p.end]
+		}
 		n.other = []hbNode{inner}
-		return n, err
+		return n
 	}
-	if err == nil && (end == "else" || end == "^") {
-		n.other, end, err = p.nodes()
+	if end == "else" || end == "^" {
+		n.other, end = p.nodes()
 	}
-	if err == nil && !strings.HasPrefix(end, "/") {
-		err = fmt.Errorf("{{#%s}} is not closed", call.Name)
+	if !strings.HasPrefix(end, "/") {
+		p.fail("{{#%s}} is not closed", n.call.Name)
 	}
-	return n, err
+	return n
 }
 
 var hbToken = regexp.MustCompile(`^\s*(?:("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|([()])|([A-Za-z_@][A-Za-z0-9_-]*)=|((?:[^\s()="'\[\]]|\[[^\]]*\])+))`)
 
-// parseCall reads the content of a tag.
-func parseCall(s string) (*Call, error) {
-	c, rest, err := callFrom(s, 0)
-	if err == nil && strings.TrimSpace(rest) != "" {
-		err = fmt.Errorf("%q is not understood", s)
+// call reads the content of a tag.
+func (p *hbParser) call(s string) *Call {
+	c, rest := p.callFrom(s, 0)
+	if strings.TrimSpace(rest) != "" {
+		p.fail("%q is not understood", s)
 	}
-	return c, err
+	return c
 }
 
-func callFrom(s string, depth int) (c *Call, rest string, err error) {
+func (p *hbParser) callFrom(s string, depth int) (c *Call, rest string) {
 	c = &Call{Hash: map[string]Arg{}}
+	if depth > maxBlocks {
+		p.fail("parentheses are nested too deep")
+		return c, ""
+	}
 	for key := ""; ; {
 		m := hbToken.FindStringSubmatch(s)
 		if m == nil || m[2] == ")" {
 			if c.Name == "" || key != "" {
-				err = fmt.Errorf("%q is not understood", s)
+				p.fail("%q is not understood", s)
 			}
-			return c, s, err
+			return c, s
 		}
 		s = s[len(m[0]):]
 		if m[3] != "" {
@@ -252,17 +250,11 @@ func callFrom(s string, depth int) (c *Call, rest string, err error) {
 		case m[1] != "":
 			a = Arg{Text: unescapeQuoted(m[1]), Literal: true, Quoted: true}
 		case m[2] == "(":
-			if depth > maxBlocks {
-				return nil, "", errors.New("parentheses are nested too deep")
+			a.Call, s = p.callFrom(s, depth+1)
+			var closed bool
+			if s, closed = strings.CutPrefix(strings.TrimLeft(s, " \t\r\n"), ")"); !closed {
+				p.fail("a parenthesis is not closed")
 			}
-			if a.Call, s, err = callFrom(s, depth+1); err != nil {
-				return nil, "", err
-			}
-			s = strings.TrimLeft(s, " \t\r\n")
-			if !strings.HasPrefix(s, ")") {
-				return nil, "", errors.New("a parenthesis is not closed")
-			}
-			s = s[1:]
 		}
 		switch {
 		case key != "":
