@@ -15,6 +15,7 @@ import (
 
 	"mockserver/internal/histogram"
 	"mockserver/listener/observe/record"
+	"mockserver/listener/observe/verdict"
 	"mockserver/matcher"
 )
 
@@ -93,6 +94,7 @@ var (
 	rateLimited     = describe("rate_limited_total", "Requests answered with 429 by a rate limit.", "endpoint", "host", "condition")
 	capacityRefused = describe("capacity_refused_total", "Requests answered with 503 because the queue of a capacity was full.", "endpoint", "host", "condition")
 	ownErrors       = describe("own_errors_total", "Answers with status 500 or above that the server gave in place of what is declared: an unavailable body, an internal error.", "endpoint", "host", "condition")
+	failedTotal     = describe("failed_requests_total", "Requests that a client saw fail, each counted once, by kind: declared 4xx, declared 5xx, injected, broken by a fault, rate limit, capacity, or the server's own.", "endpoint", "host", "condition", "kind")
 	socketMessages  = describe("websocket_messages_total", "Messages of WebSocket connections.", "endpoint", "host", "condition", "direction")
 	serviceSeconds  = describe("service_seconds", "The server's own time, without injected latency and the wait for upstreams and bodies from URLs.", "endpoint", "host", "condition")
 	upstreamSeconds = describe("upstream_seconds", "Time that requests waited for bodies from URLs and for upstreams.", "endpoint", "host", "condition")
@@ -120,6 +122,7 @@ type collector struct {
 	named     map[string]bool
 	last      map[string]written                  // keyed by ID
 	removed   map[labels][]*record.EndpointCounts // counts of removed endpoints
+	failed    map[string]uint64                   // failed requests as last written, by labels and kind
 }
 
 // Describe describes nothing: the series depend on what is served.
@@ -136,10 +139,23 @@ func (c nativeCollector) Collect(to chan<- prometheus.Metric) {
 	c.collect(output{to: to, native: true})
 }
 
+// rising returns n, or what was last written if that is more: a reading may have the cause of a failure
+// without its status, and a counter must not fall.
+func (c *collector) rising(key string, n uint64) uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failed == nil {
+		c.failed = map[string]uint64{}
+	}
+	c.failed[key] = max(c.failed[key], n)
+	return c.failed[key]
+}
+
 func (c *collector) collect(out output) {
 	a := c.admin
 	out.gauge(describe("build_info", "1, labelled with the build that runs.", "version", "commit", "goversion"), 1, a.opts.Build.Version, a.opts.Build.Commit, runtime.Version())
 	out.gauge(describe("ready", "1 if requests are accepted, 0 while the server stops."), flag(a.unready() == ""))
+	out.rising = c.rising
 	counts, series := c.read()
 	for in, counted := range series {
 		out.series(in, counted)
@@ -372,6 +388,13 @@ func (o *output) series(in labels, c *record.EndpointCounts) {
 	o.some(rateLimited, c.Limited, all...)
 	o.some(capacityRefused, c.Refused, all...)
 	o.some(ownErrors, c.Broken, all...)
+	failed := verdict.FailedOf(c)
+	for kind, n := range failed.Kinds() {
+		if o.rising != nil && n > 0 {
+			n = o.rising(strings.Join(with(kind), "\x00"), n)
+		}
+		o.some(failedTotal, n, with(kind)...)
+	}
 	o.some(socketMessages, c.Received, with("received")...)
 	o.some(socketMessages, c.Sent, with("sent")...)
 	o.histogram(serviceSeconds, c.Service, serviceBuckets, all...)
@@ -385,6 +408,7 @@ func (o *output) series(in labels, c *record.EndpointCounts) {
 type output struct {
 	to     chan<- prometheus.Metric
 	native bool // histograms also have native buckets
+	rising func(key string, n uint64) uint64
 }
 
 func (o *output) put(m prometheus.Metric, err error) {

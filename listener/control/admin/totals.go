@@ -19,6 +19,7 @@ type shownCounts struct {
 	Requests uint64         `json:"requests" doc:"requests that were answered"`
 	Statuses map[int]uint64 `json:"statuses" doc:"responses by status; 499 if the client left before the response"`
 	verdict.ErrorKinds
+	Failed   verdict.Failed    `json:"failed" doc:"requests that a client saw fail, each counted once"`
 	In       uint64            `json:"bytes_in" doc:"bytes of request bodies"`
 	Out      uint64            `json:"bytes_out" doc:"bytes of response bodies"`
 	Faults   map[string]uint64 `json:"faults,omitempty" doc:"responses with a declared fault, by fault"`
@@ -42,7 +43,7 @@ func shownCountsOf(c *record.EndpointCounts) shownCounts {
 		Total: verdict.SpreadOf(c.Total), Service: verdict.SpreadOf(c.Service),
 	}
 	if c.Endpoint != "" { // other statuses are not declared
-		s.ErrorKinds = verdict.ErrorKindsOf(c)
+		s.ErrorKinds, s.Failed = verdict.ErrorKindsOf(c), verdict.FailedOf(c)
 	}
 	some := func(of histogram.Snapshot) *verdict.Spread {
 		if of.Count == 0 {

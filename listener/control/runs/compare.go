@@ -65,6 +65,7 @@ type Differences struct {
 	Requests          Pair `json:"requests" doc:"requests that were answered" row:"Requests" unit:"count" of:"Requests"`
 	Rate              Pair `json:"rate" doc:"requests a second" row:"Requests a second" unit:"rate" more:"higher" of:"Rate"`
 	Errors            Pair `json:"errors" doc:"share of answers with status 500 or above" of:"Errors/Requests"`
+	Failed            Pair `json:"failed" doc:"share of requests that a client saw fail" row:"Failed requests" unit:"share" more:"worse" of:"Failed.All/Requests"`
 	DeclaredErrors    Pair `json:"errors_declared" doc:"share of answers with status 500 or above that are declared as responses" row:"Declared errors" unit:"share" more:"worse" of:"DeclaredErrors/Requests"`
 	InjectedErrors    Pair `json:"errors_injected" doc:"share of answers with status 500 or above that are injected as faults" row:"Injected errors" unit:"share" more:"worse" of:"InjectedErrors/Requests"`
 	OwnErrors         Pair `json:"errors_own" doc:"share of answers with status 500 or above that the server gave in place of what is declared" row:"Own errors" unit:"share" more:"worse" of:"OwnErrors/Requests"`
@@ -78,11 +79,11 @@ type Differences struct {
 	OwnP90            Pair `json:"own_p90" doc:"90th percentile of the server's own time" row:"Own time p90" unit:"ms" more:"worse" of:"Own.P90"`
 	OwnP99            Pair `json:"own_p99" doc:"99th percentile of the server's own time" row:"Own time p99" unit:"ms" more:"worse" of:"Own.P99"`
 	OwnP999           Pair `json:"own_p99_9" doc:"99.9th percentile of the server's own time" row:"Own time p99.9" unit:"ms" more:"worse" of:"Own.P999"`
-	UpstreamP50       Pair `json:"upstream_p50" doc:"median of the wait for bodies from URLs" row:"Upstream p50" unit:"ms" more:"worse" of:"Upstream.P50"`
-	UpstreamP99       Pair `json:"upstream_p99" doc:"99th percentile of the wait for bodies from URLs" row:"Upstream p99" unit:"ms" more:"worse" of:"Upstream.P99"`
-	InjectedP50       Pair `json:"injected_p50" doc:"median of the declared latency" row:"Injected p50" unit:"ms" more:"worse" of:"Injected.P50"`
-	InjectedP99       Pair `json:"injected_p99" doc:"99th percentile of the declared latency" row:"Injected p99" unit:"ms" more:"worse" of:"Injected.P99"`
-	InjectionErrorP99 Pair `json:"injection_error_p99" doc:"how much later than the declared latency the responses were ready, 99th percentile" row:"Injection error p99" unit:"ms" more:"worse" of:"InjectionError.P99"`
+	UpstreamP50       Pair `json:"upstream_p50" doc:"median of the wait for bodies from URLs" row:"Upstream p50, requests that had to wait" unit:"ms" more:"worse" of:"Upstream.P50"`
+	UpstreamP99       Pair `json:"upstream_p99" doc:"99th percentile of the wait for bodies from URLs" row:"Upstream p99, requests that had to wait" unit:"ms" more:"worse" of:"Upstream.P99"`
+	InjectedP50       Pair `json:"injected_p50" doc:"median of the declared latency" row:"Injected p50, requests with a latency" unit:"ms" more:"worse" of:"Injected.P50"`
+	InjectedP99       Pair `json:"injected_p99" doc:"99th percentile of the declared latency" row:"Injected p99, requests with a latency" unit:"ms" more:"worse" of:"Injected.P99"`
+	InjectionErrorP99 Pair `json:"injection_error_p99" doc:"how much later than the declared latency the responses were ready, 99th percentile" row:"Injection error p99, of those" unit:"ms" more:"worse" of:"InjectionError.P99"`
 }
 
 // Pair is one figure of two runs. The side of a run that does not have the figure is nil.

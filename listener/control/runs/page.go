@@ -26,7 +26,7 @@ const PagePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'non
 // reportTemplates parses the templates the first time they are needed.
 var reportTemplates = sync.OnceValues(func() (*template.Template, error) {
 	return template.New("").Funcs(template.FuncMap{
-		"count": countText, "rate": rateText, "clock": clockText, "moment": momentText, "statuses": statusesText, "faults": faultsText,
+		"count": countText, "rate": rateText, "clock": clockText, "moment": momentText, "statuses": statusesText, "failed": func(r *Report) []string { return failedTexts(r.Total.Failed, r.Total.Requests) }, "faults": faultsText,
 		"legible": legible, "path": breakable,
 		"seconds": func(s float64) string { return "for " + verdict.Short(s) + " s" },
 		"p50":     func(q Quantiles) string { return quantileText(q.Count, q.P50) },
@@ -125,9 +125,6 @@ func (r *Report) Page() ([]byte, error) {
 // moreFigures are shown in addition to those that are compared: name, field and unit.
 var moreFigures = [...][3]string{
 	{"Requests by HTTP/2", "Protocols.H2", "count"}, {"Requests by HTTP/1.0", "Protocols.HTTP10", "count"},
-	{"Errors, declared", "DeclaredErrors", "count"}, {"Errors, injected", "InjectedErrors", "count"}, {"Errors, the server's own", "OwnErrors", "count"},
-	{"Unmatched", "Unmatched", "count"}, {"Faults", "Faults", "count"},
-	{"Refused by rate limits", "Limited", "count"}, {"Refused by capacities", "Refused", "count"},
 	{"Probe p99", "Probe.P99", "ms"}, {"Echo p99", "Echo.P99", "ms"},
 	{"Bytes received", "In", "count"}, {"Bytes sent", "Out", "count"},
 }

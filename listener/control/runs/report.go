@@ -131,7 +131,8 @@ type EndpointReport struct {
 	Rate     float64        `json:"rate" doc:"requests a second"`
 	Statuses map[int]uint64 `json:"statuses" doc:"responses by status"`
 	verdict.ErrorKinds
-	Faults         map[string]uint64 `json:"faults" doc:"responses with a declared fault, by fault"`
+	Failed         verdict.Failed    `json:"failed" doc:"requests that a client saw fail, each counted once"`
+	Faults         map[string]uint64 `json:"faults" doc:"responses with a declared fault, by fault, without injected errors"`
 	Limited        uint64            `json:"limited" doc:"requests answered with 429 by a rate limit"`
 	Refused        uint64            `json:"refused" doc:"requests answered with 503 because the queue of a capacity was full"`
 	In             uint64            `json:"bytes_in" doc:"bytes of request bodies"`
@@ -218,10 +219,21 @@ func (e *EndpointReport) compareDeclared() {
 	e.Declared = &d
 }
 
+// faultsOf returns the faults of an endpoint without those that are counted as injected errors.
+func faultsOf(c *record.EndpointCounts) map[string]uint64 {
+	faults := map[string]uint64{}
+	for fault, n := range c.Faults {
+		if fault != "failure" && fault != "timeout" {
+			faults[fault] = n
+		}
+	}
+	return faults
+}
+
 func endpointReport(c *record.EndpointCounts, seconds float64, d Dependences) EndpointReport {
 	e := EndpointReport{
-		ID: c.ID, Endpoint: c.Endpoint, Host: c.Host, If: c.If, Requests: c.Requests, Statuses: c.Statuses, Faults: c.Faults,
-		ErrorKinds: verdict.ErrorKindsOf(c), Limited: c.Limited, Refused: c.Refused, In: c.In, Out: c.Out,
+		ID: c.ID, Endpoint: c.Endpoint, Host: c.Host, If: c.If, Requests: c.Requests, Statuses: c.Statuses, Faults: faultsOf(c),
+		ErrorKinds: verdict.ErrorKindsOf(c), Failed: verdict.FailedOf(c), Limited: c.Limited, Refused: c.Refused, In: c.In, Out: c.Out,
 		Total: quantilesOf(c.Total, "total", d), Own: quantilesOf(c.Service, "own", d), Upstream: quantilesOf(c.Upstream, "upstream", d),
 		Injected: quantilesOf(c.Injected, "injected", d), InjectionError: quantilesOf(c.InjectionError, "injection_error", d), Dependences: d,
 	}

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"html/template"
@@ -77,25 +78,28 @@ func breakable(path string) template.HTML {
 	return template.HTML(strings.ReplaceAll(html.EscapeString(path), "/", "/<wbr>"))
 }
 
-// faultsText lists the errors, faults and refused requests of an endpoint.
-func faultsText(e EndpointReport) string {
+// failedTexts lists the kinds of requests that failed, the most frequent first, each with its number and
+// its share of all requests.
+func failedTexts(f verdict.Failed, requests uint64) []string {
+	kinds := f.Kinds()
+	names := slices.SortedFunc(maps.Keys(kinds), func(a, b string) int { return cmp.Or(cmp.Compare(kinds[b], kinds[a]), cmp.Compare(a, b)) })
 	var all []string
-	if e.OwnErrors > 0 {
-		all = append(all, "the server's own errors: "+countText(e.OwnErrors))
+	for _, name := range names {
+		if n := kinds[name]; n > 0 {
+			share := statistics.Share(min(n, requests), requests, statistics.Dependence{})
+			all = append(all, name+": "+countText(n)+", "+intervalText(&share, shareText))
+		}
 	}
-	if e.DeclaredErrors > 0 {
-		all = append(all, "declared errors: "+countText(e.DeclaredErrors))
-	}
+	return all
+}
+
+// faultsText lists the errors and faults of an endpoint. Faults are listed by type as well.
+func faultsText(e EndpointReport) string {
+	all := failedTexts(e.Failed, e.Requests)
 	for _, name := range slices.Sorted(maps.Keys(e.Faults)) {
 		all = append(all, name+": "+countText(e.Faults[name]))
 	}
-	if e.Limited > 0 {
-		all = append(all, "rate limit: "+countText(e.Limited))
-	}
-	if e.Refused > 0 {
-		all = append(all, "capacity: "+countText(e.Refused))
-	}
-	return strings.Join(all, ", ")
+	return strings.Join(all, "; ")
 }
 
 // operationsText lists the operations on a set with their counts: "find: 12, insert: 3, insert

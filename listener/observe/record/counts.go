@@ -155,6 +155,7 @@ type EndpointCounts struct {
 	Limited  uint64            `json:"limited" doc:"requests answered with 429 by a rate limit"`
 	Refused  uint64            `json:"refused" doc:"requests answered with 503 because the queue of a capacity was full"`
 	Broken   uint64            `json:"broken" doc:"answers with status 500 or above in place of what is declared"`
+	Spoiled  uint64            `json:"spoiled,omitempty" doc:"answers with status 400 or above that a fault broke"`
 	Received uint64            `json:"messages_received,omitempty" doc:"WebSocket messages received"`
 	Sent     uint64            `json:"messages_sent,omitempty" doc:"WebSocket messages sent"`
 	// Total is from the arrival of a request until its reply was handed over to be written. Service
@@ -258,8 +259,8 @@ func (c *EndpointCounts) After(earlier *EndpointCounts) EndpointCounts {
 }
 
 // plain returns the counts that are single numbers.
-func (c *EndpointCounts) plain() [8]*uint64 {
-	return [...]*uint64{&c.Requests, &c.In, &c.Out, &c.Limited, &c.Refused, &c.Broken, &c.Received, &c.Sent}
+func (c *EndpointCounts) plain() [9]*uint64 {
+	return [...]*uint64{&c.Requests, &c.In, &c.Out, &c.Limited, &c.Refused, &c.Broken, &c.Spoiled, &c.Received, &c.Sent}
 }
 
 // durations returns the distributions, in the order of pauses.

@@ -16,6 +16,7 @@ type Shard struct {
 	faults   [timeoutNumber + 1]atomic.Uint64
 	limited  atomic.Uint64 // 429 replies due to a rate limit
 	refused  atomic.Uint64 // 503 replies due to a capacity
+	spoiled  atomic.Uint64 // see EndpointCounts.Spoiled
 	broken   atomic.Uint64 // undeclared replies of 500 and above, see EndpointCounts.Broken
 	heard    atomic.Uint64 // WebSocket messages received
 	said     atomic.Uint64
@@ -157,6 +158,7 @@ func (c *Shard) merge(m *Shard) {
 	c.limited.Add(m.limited.Load())
 	c.refused.Add(m.refused.Load())
 	c.broken.Add(m.broken.Load())
+	c.spoiled.Add(m.spoiled.Load())
 	c.heard.Add(m.heard.Load())
 	c.said.Add(m.said.Load())
 	c.service.Merge(&m.service)
@@ -184,6 +186,7 @@ func (c *Shard) read(total *EndpointCounts) {
 	total.Limited += c.limited.Load()
 	total.Refused += c.refused.Load()
 	total.Broken += c.broken.Load()
+	total.Spoiled += c.spoiled.Load()
 	total.Received += c.heard.Load()
 	total.Sent += c.said.Load()
 	c.service.Read(&total.Service)

@@ -86,6 +86,9 @@ func (c *Trace) sent(in *matcher.Input, p *reply.Reply) int {
 func (c *Trace) count(p *reply.Reply, counts *Shard, status int) {
 	if c.Fault != "" {
 		counts.faults[slices.Index(policy.FaultTypes, c.Fault)].Add(1)
+		if status >= 400 && c.Fault != "slow-body" {
+			counts.spoiled.Add(1)
+		}
 	}
 	switch {
 	case c.Limited:

@@ -108,9 +108,12 @@ func between(a, b *Reading) Sample {
 	fullBefore, before := a.Counts.FullHandshakes()
 	s.FullHandshakes, s.Handshakes = full-fullBefore, handshakes-before
 	s.Times = TimesAs(&s.times, SpreadOf)
-	for _, n := range all.Faults {
-		s.Faults += n
+	for fault, n := range all.Faults {
+		if fault != "failure" && fault != "timeout" { // they are injected errors
+			s.Faults += n
+		}
 	}
+	s.Failed = failedBetween(a, b, &matched)
 	if s.Memory == 0 {
 		s.Memory = runtimeMemory()
 	}
@@ -124,6 +127,16 @@ func between(a, b *Reading) Sample {
 // startedWebhooks returns how many webhooks were ever accepted.
 func startedWebhooks(s *dispatcher.Stats) int64 {
 	return s.Pending + s.Delivered + s.Dead + s.Cancelled + s.Kept + s.Abandoned - s.Restored
+}
+
+// failedBetween returns the requests that failed between two readings; matched is what was counted for
+// all but unmatched requests.
+func failedBetween(a, b *Reading, matched *record.EndpointCounts) Failed {
+	malformed := b.Counts.Malformed.After(&a.Counts.Malformed)
+	known := matched.After(&malformed)
+	f := FailedOf(&known)
+	f.Malformed, f.Unmatched = malformed.Requests, b.Counts.Unmatched.Requests-a.Counts.Unmatched.Requests
+	return f.summed()
 }
 
 // probed returns what a probe measured between two readings: the beats and echoes while requests

@@ -26,9 +26,10 @@ type Sample struct {
 	Rate     float64 `json:"rate" merge:"-" doc:"requests a second"`
 	Errors   uint64  `json:"errors" doc:"answers with status 500 or above"`
 	ErrorKinds
+	Failed    Failed    `json:"failed" doc:"requests that a client saw fail, each counted once"`
 	Protocols Protocols `json:"protocols" doc:"requests by protocol"`
 	Unmatched uint64    `json:"unmatched" doc:"requests that no endpoint answered"`
-	Faults    uint64    `json:"faults" doc:"responses with a declared fault"`
+	Faults    uint64    `json:"faults" doc:"responses with a declared fault, without injected errors"`
 	Limited   uint64    `json:"limited" doc:"requests answered with 429 by a rate limit"`
 	Refused   uint64    `json:"refused" doc:"requests answered with 503 because the queue of a capacity was full"`
 	In        uint64    `json:"bytes_in" doc:"bytes of request bodies"`

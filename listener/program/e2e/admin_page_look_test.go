@@ -347,9 +347,9 @@ func TestPage_DeclaredErrorsAreNoAlarm(t *testing.T) {
 	}
 	mock.Get("/own")
 	p := browse(t, admin, "#endpoints")
-	const row = `[...document.querySelectorAll("#endpoints tbody tr")].some((r) => r.cells[0].innerText.includes(%s) && r.querySelector("td.at-own-errors").innerText === %s && r.querySelector("td.at-declared-errors").innerText === %s && r.matches(".broken") === %v)`
+	const row = `[...document.querySelectorAll("#endpoints tbody tr")].some((r) => r.cells[0].innerText.includes(%s) && r.querySelector("td.at-own-errors").innerText === %s && r.querySelector("td.at-failed").innerText === %s && r.matches(".broken") === %v)`
 	p.until(fmt.Sprintf(row, literal("/declared"), `"0"`, `"3"`, false))
-	p.until(fmt.Sprintf(row, literal("/own"), `"1"`, `"0"`, true))
-	p.says("#figures", "own errors/s", "declared errors/s")
+	p.until(fmt.Sprintf(row, literal("/own"), `"1"`, `"1"`, true))
+	p.says("#figures", "failed", "injected errors/s", "own errors/s", "declared errors/s")
 	p.clean()
 }

@@ -81,6 +81,66 @@ func TestRun_DeclaredErrorsAreApartFromTheServersOwn(t *testing.T) {
 	}
 }
 
+// A client counts what it sees as an error: statuses from 400 on, and broken responses. The report, the
+// counters and the metrics have the same number, each request once.
+func TestRun_EachFailedRequestIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	p, a := Administered(t, fmt.Sprintf(`
+- endpoint: {path: /404, response: {status: 404}}
+- endpoint: {path: /503, response: {status: 503}}
+- endpoint: {path: /injected, latency: {failure-rate: 1}, response: {}}
+- endpoint: {path: /timeout, latency: {timeout-rate: 1, timeout-ms: 1}, response: {}}
+- endpoint: {path: /broken, fault: {type: empty}, response: {}}
+- endpoint: {path: /broken-503, fault: {type: empty}, response: {status: 503}}
+- endpoint: {path: /slow, fault: {type: slow-body}, response: {body: x}}
+- endpoint: {path: /limited, rate-limit: {max-requests: 1, window: 1h}, response: {}}
+- endpoint: {path: /own, response: {external-body: {provider: json, path: "http://%s/"}}}
+- endpoint: {path: /fine, response: {}}
+`, Free(t)))
+	if got := a.Do("POST", "/__admin/runs", ""); got.Status != 201 {
+		t.Fatal(got)
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // it does not repeat a request
+	failed := 0
+	for path, times := range map[string]int{
+		"/404": 3, "/503": 2, "/injected": 4, "/timeout": 1, "/broken": 5, "/broken-503": 2, "/slow": 2, "/limited": 3, "/own": 1, "/fine": 9, "/none": 6,
+	} {
+		for range times {
+			response, err := client.Get(p.URL + path)
+			if err != nil || response.StatusCode >= 400 {
+				failed++
+			}
+			if err == nil {
+				response.Body.Close()
+			}
+		}
+	}
+	type kinds struct {
+		All, Injected, Faults, Limited, Own, Unmatched int
+		Declared4xx                                    int `json:"declared_4xx"`
+		Declared5xx                                    int `json:"declared_5xx"`
+	}
+	var report struct {
+		Total struct {
+			Requests, Faults int
+			Failed           kinds
+		}
+	}
+	a.Do("POST", "/__admin/runs/1/stop", "").Into(t, 200, &report)
+	want := kinds{All: failed, Declared4xx: 3, Declared5xx: 4, Injected: 5, Faults: 5, Limited: 2, Own: 1, Unmatched: 6}
+	if report.Total.Failed != want || report.Total.Faults != 9 {
+		t.Errorf("got %+v and %d faults, want %+v and 9", report.Total.Failed, report.Total.Faults, want)
+	}
+	metrics := Scrape(t, a)
+	if got := Value(t, metrics, "mockserver_failed_requests_total", "endpoint", "GET /broken-503", "kind", "declared 5xx"); got != 2 {
+		t.Errorf("the metric has %v declared errors of /broken-503, want 2", got)
+	}
+	page := a.Get("/__admin/runs/1/report").Body
+	if want := fmt.Sprintf("%d of %d requests, each counted once", failed, report.Total.Requests); !strings.Contains(page, want) || !strings.Contains(page, "injected: 5, ") {
+		t.Errorf("the page does not say %q", want)
+	}
+}
+
 func TestRun_ItsPercentilesAreFinerTowardsTheLongest(t *testing.T) {
 	t.Parallel()
 	p, a := Administered(t, One("x"))

@@ -11,6 +11,15 @@ const kept = 300;
 // empty distribution is undefined.
 const spread = (name, quantile) => (s) => (s[name]?.count > 0 ? s[name][quantile] : undefined);
 
+// abouts explain figures of which a reader may compare two that are not of the same requests.
+const abouts = {
+  "failed": "the share of requests that a client saw fail, in the last second",
+  "response time p99": "of all requests in the last second",
+  "injected p99": "of those requests in the last second that had a latency",
+  "injection error p99": "of those requests in the last second that had a latency",
+  "injected errors/s": "failures and timeouts of latencies, and responses that a fault broke",
+};
+
 // figures are [title, text, alarming]: text formats a figure of the newest sample, and alarming
 // reports whether the figure is a reason for alarm.
 const figures = [
@@ -19,13 +28,13 @@ const figures = [
   ["own time p99", (s) => ms(spread("own", "p99")(s))],
   ["injected p99", (s) => ms(spread("injected", "p99")(s))],
   ["injection error p99", (s) => ms(spread("injection_error", "p99")(s))],
+  ["failed", (s) => share(s.requests > 0 ? s.failed.all / s.requests : 0)],
   ["own errors/s", (s) => rate(s.errors_own / s.seconds), (s) => s.errors_own > 0],
-  ["declared errors/s", (s) => rate(s.errors_declared / s.seconds)],
+  ["declared errors/s", (s) => rate((s.failed.declared_4xx + s.failed.declared_5xx) / s.seconds)],
   ["unmatched/s", (s) => rate(s.unmatched / s.seconds), (s) => s.unmatched > 0],
-  ["faults/s", (s) => rate(s.faults / s.seconds)],
+  ["injected errors/s", (s) => rate((s.failed.injected + s.failed.faults) / s.seconds)],
   ["limited/s", (s) => rate((s.limited + s.refused) / s.seconds)],
-  ["in flight", (s) => count(s.in_flight)],
-  ["connections", (s) => count(s.connections)],
+  ["in flight, connections", (s) => count(s.in_flight) + ", " + count(s.connections)],
   ["webhooks pending", (s) => count(s.webhooks_pending)],
   ["webhook lag p99", (s) => ms(spread("webhook_lag", "p99")(s))],
   ["CPU", (s) => (s.cpu === null || s.cpu === undefined ? none : share(s.cpu / (s.cpu_limit || 1)))],
@@ -39,7 +48,7 @@ export class Overview {
   constructor() {
     this.samples = [];
     this.figures = figures.map(([title]) => {
-      const made = { name: element("dt", {}, title), value: element("dd", {}, none) };
+      const made = { name: element("dt", abouts[title] ? { title: abouts[title] } : {}, title), value: element("dd", {}, none) };
       made.box = element("div", {}, made.name, made.value);
       $("figures").append(made.box);
       return made;
