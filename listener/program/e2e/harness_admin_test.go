@@ -28,6 +28,7 @@ type AdminDocument struct {
 			Content map[string]json.RawMessage
 		}
 	}
+	patterns []pathPattern
 	compiler *jsonschema.Compiler
 	mu       sync.Mutex // guards compiling
 }
@@ -74,6 +75,7 @@ func DocumentOf(t *testing.T, admin string) *AdminDocument {
 		t.Errorf("the document of the admin API: %d paths, %v", len(d.Paths), err)
 		return nil
 	}
+	d.patterns = patternsOf(slices.Sorted(maps.Keys(d.Paths)))
 	documentRead = d
 	return d
 }
@@ -90,17 +92,30 @@ func everyFieldDescribed(document any) {
 	}
 }
 
-// template returns the path in the document that matches a path; "" if there is none. A path
-// with fewer parameters takes precedence, as in the server.
+// pathPattern matches the paths that a path of the document with parameters stands for.
+type pathPattern struct {
+	template string
+	pattern  *regexp.Regexp
+}
+
+// patternsOf returns the patterns of paths; one with fewer parameters comes first, as in the server.
+func patternsOf(paths []string) (all []pathPattern) {
+	slices.SortStableFunc(paths, func(a, b string) int { return strings.Count(a, "{") - strings.Count(b, "{") })
+	parameter := regexp.MustCompile(`\\{\w+\\}`)
+	for _, path := range paths {
+		all = append(all, pathPattern{path, regexp.MustCompile("^" + parameter.ReplaceAllString(regexp.QuoteMeta(path), "[^/]+") + "$")})
+	}
+	return all
+}
+
+// template returns the path in the document that matches a path; "" if there is none.
 func (d *AdminDocument) template(path string) string {
-	found := ""
-	for _, template := range slices.Sorted(maps.Keys(d.Paths)) {
-		pattern := "^" + regexp.MustCompile(`\\{\w+\\}`).ReplaceAllString(regexp.QuoteMeta(template), "[^/]+") + "$"
-		if regexp.MustCompile(pattern).MatchString(path) && (found == "" || strings.Count(template, "{") < strings.Count(found, "{")) {
-			found = template
+	for _, p := range d.patterns {
+		if p.pattern.MatchString(path) {
+			return p.template
 		}
 	}
-	return found
+	return ""
 }
 
 // Check fails the test unless a JSON response conforms to the document.
