@@ -135,17 +135,29 @@ func (f *Fleet) Look(ctx context.Context) Overview {
 }
 
 // Watch calls due at the interval at which the members are looked up, until ctx is done.
-func (f *Fleet) Watch(ctx context.Context, due func(context.Context)) {
-	ticker := time.NewTicker(lookEvery)
+func (f *Fleet) Watch(ctx context.Context, due func(context.Context)) { every(ctx, lookEvery, due) }
+
+// every calls do at an interval, until ctx is done.
+func every(ctx context.Context, interval time.Duration, do func(context.Context)) {
+	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-			due(ctx)
+			do(ctx)
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// atOnce calls do for all items at the same time, and waits for them.
+func atOnce[T any](items []T, do func(i int, item T)) {
+	var all sync.WaitGroup
+	for i, item := range items {
+		all.Go(func() { do(i, item) })
+	}
+	all.Wait()
 }
 
 // Close stops all work in the background, and closes the connections to the replicas.
@@ -163,10 +175,6 @@ func (f *Fleet) Close() {
 // same order.
 func (f *Fleet) Ask(ctx context.Context, addresses []string, q Question) []Reply {
 	replies := make([]Reply, len(addresses))
-	var all sync.WaitGroup
-	for i, address := range addresses {
-		all.Go(func() { replies[i] = f.client.ask(ctx, address, q) })
-	}
-	all.Wait()
+	atOnce(addresses, func(i int, address string) { replies[i] = f.client.ask(ctx, address, q) })
 	return replies
 }

@@ -155,24 +155,12 @@ func (r *Run) ended() *runs.Report {
 func (r *Run) read() {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
-	every := func(interval time.Duration, do func(context.Context)) {
+	for _, p := range r.parts {
 		r.reading.Go(func() {
-			ticker := time.NewTicker(interval)
-			defer ticker.Stop()
-			for {
-				select {
-				case <-ticker.C:
-					do(ctx)
-				case <-ctx.Done():
-					return
-				}
-			}
+			every(ctx, readEvery, func(ctx context.Context) { r.totals(ctx, p, briefly) })
 		})
 	}
-	for _, p := range r.parts {
-		every(readEvery, func(ctx context.Context) { r.totals(ctx, p, briefly) })
-	}
-	every(lookEvery, r.compare)
+	r.reading.Go(func() { every(ctx, lookEvery, r.compare) })
 }
 
 // leave stops the reading.
@@ -243,11 +231,7 @@ func (r *Run) End(ctx context.Context) *runs.Report {
 	r.leave()
 	r.compare(ctx)
 	now := time.Now()
-	var all sync.WaitGroup
-	for _, p := range r.parts {
-		all.Go(func() { r.endOn(ctx, p, now) })
-	}
-	all.Wait()
+	atOnce(r.parts, func(_ int, p *part) { r.endOn(ctx, p, now) })
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.conclude(now)
@@ -306,11 +290,7 @@ func (r *Run) Report(ctx context.Context) *runs.Report {
 	r.mu.Lock()
 	parts := slices.Clone(r.parts) // nil once the report is final
 	r.mu.Unlock()
-	var all sync.WaitGroup
-	for _, p := range parts {
-		all.Go(func() { r.totals(ctx, p, briefly) })
-	}
-	all.Wait()
+	atOnce(parts, func(_ int, p *part) { r.totals(ctx, p, briefly) })
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.report != nil && (r.report.Final || len(parts) == 0) {
