@@ -7,16 +7,10 @@ import (
 	"mockserver/internal/http1"
 )
 
-// Errors in answers. Their texts are the kinds of error that an outcome counts.
+// Errors in answers, in addition to those of package http1. Their texts are the kinds of error that an
+// outcome counts.
 var (
-	errNotHTTP      = errors.New("malformed answer: not HTTP/1.1")
-	errStatusLine   = errors.New("malformed answer: status line")
-	errHeaderLine   = errors.New("malformed answer: header line")
-	errHeadSize     = errors.New("malformed answer: head over 256 KiB")
-	errLength       = errors.New("malformed answer: Content-Length")
-	errEncoding     = errors.New("malformed answer: Transfer-Encoding")
-	errChunk        = errors.New("malformed answer: chunk")
-	errExcess       = errors.New("malformed answer: bytes after its end")
+	errExcess       = errors.New("bytes after the end of the answer")
 	errClosed       = errors.New("closed by the server")
 	errClosedWithin = errors.New("closed by the server within an answer")
 )
@@ -70,7 +64,7 @@ func (a *answer) read(data []byte, seen *seenHead) (rest []byte, err error) {
 			a.head = seen.head
 			data = data[len(seen.text):]
 		} else if data, err = a.readHead(data, seen); err != nil || data == nil {
-			return nil, kindOf(err)
+			return nil, err
 		}
 		if status := a.head.Status; status/100 != 1 || status == 101 { // the final answer follows an interim one
 			a.headed = true
@@ -80,7 +74,7 @@ func (a *answer) read(data []byte, seen *seenHead) (rest []byte, err error) {
 	for len(data) > 0 && !a.body.Over() {
 		var part []byte
 		if part, data, err = a.body.Next(data); err != nil {
-			return nil, kindOf(err)
+			return nil, err
 		}
 		a.size += int64(len(part))
 	}
@@ -95,24 +89,19 @@ func (a *answer) readHead(data []byte, seen *seenHead) ([]byte, error) {
 		text = a.kept
 	}
 	size, err := http1.HeadSize(text, before)
-	switch {
-	case err == http1.ErrStatus:
-		return nil, errNotHTTP
-	case size == 0 && before == 0:
-		a.kept = append(a.kept, data...)
-		return nil, err
-	case size == 0:
+	if size == 0 {
+		if before == 0 {
+			a.kept = append(a.kept, data...)
+		}
 		return nil, err
 	}
 	if err = a.head.Read(text[:size], func(_, _ []byte) {}); err != nil {
 		return nil, err
 	}
-	switch {
-	case a.head.Status > 599:
+	if a.head.Status > 599 || a.head.Minor > '1' {
 		return nil, http1.ErrStatus
-	case a.head.Minor > '1':
-		return nil, errNotHTTP
-	case a.head.Status/100 != 1:
+	}
+	if a.head.Status/100 != 1 {
 		seen.text = append(seen.text[:0], text[:size]...)
 		seen.head = a.head
 	}
@@ -129,23 +118,4 @@ func (a *answer) end() error {
 		return errClosedWithin
 	}
 	return errClosed
-}
-
-// kindOf returns the kind of an error in an answer.
-func kindOf(err error) error {
-	switch err {
-	case nil, errNotHTTP:
-		return err
-	case http1.ErrStatus:
-		return errStatusLine
-	case http1.ErrHead, http1.ErrTrailers:
-		return errHeadSize
-	case http1.ErrLength, http1.ErrLengths:
-		return errLength
-	case http1.ErrCoding, http1.ErrFrames:
-		return errEncoding
-	case http1.ErrChunk, http1.ErrChunkEnd, http1.ErrLongChunk:
-		return errChunk
-	}
-	return errHeaderLine
 }

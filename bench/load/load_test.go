@@ -155,8 +155,8 @@ func TestLoadErrors(t *testing.T) {
 	}{
 		{"wrong status", answering(map[string]string{"/": "HTTP/1.1 500 Oops\r\nContent-Length: 5\r\n\r\nhello"}), "status 500"},
 		{"wrong length", answering(map[string]string{"/": "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell"}), "body of 4 bytes instead of 5"},
-		{"another protocol", answering(map[string]string{"/": "220 smtp\r\n"}), "malformed answer: not HTTP/1.1"},
-		{"two answers", answering(map[string]string{"/": okAnswer + okAnswer}), "malformed answer: bytes after its end"},
+		{"another protocol", answering(map[string]string{"/": "220 smtp\r\n"}), "the answer does not begin with a status line of HTTP/1"},
+		{"two answers", answering(map[string]string{"/": okAnswer + okAnswer}), "bytes after the end of the answer"},
 		{"closes without an answer", func(_ net.Conn, from *bufio.Reader) { _, _ = http.ReadRequest(from) }, "closed by the server"},
 		{"closes within an answer", func(conn net.Conn, from *bufio.Reader) {
 			_, _ = http.ReadRequest(from)
