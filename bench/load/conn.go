@@ -10,6 +10,8 @@ type conn struct {
 	state   connState
 	counted bool  // with a rate: the request in flight counts
 	queued  bool  // in the queue of free connections
+	used    bool  // the connection has had an answer
+	again   bool  // the request is sent again once another connection is open
 	next    int32 // the request that is sent next, or is in flight
 	from    int64 // when its latency begins
 	wakes   int64 // when a resting connection is opened again
@@ -50,14 +52,14 @@ func (t *thread) unreachable(i int, what string, err error) {
 // shut closes a connection.
 func (t *thread) shut(i int) {
 	c := &t.conns[i]
-	switch c.state {
-	case opening:
+	if c.state == opening {
 		t.opening--
-	case waiting:
+	}
+	if c.state == waiting || c.again {
 		t.outstanding--
 	}
 	t.sockets.shut(i)
-	c.state = shut
+	c.state, c.used, c.again = shut, false, false
 }
 
 // rest schedules the reopening of a connection.
@@ -77,11 +79,19 @@ func (t *thread) reopen() {
 func (t *thread) opened(i int) {
 	t.opening--
 	t.established++
-	t.conns[i].state = idle
-	if t.sending {
-		t.now = t.schedule.now()
-		t.ready(i)
+	c := &t.conns[i]
+	c.state = idle
+	if !t.sending {
+		return
 	}
+	t.now = t.schedule.now()
+	if !c.again {
+		t.ready(i)
+		return
+	}
+	c.again = false
+	t.outstanding--
+	t.transmit(i, c, c.from)
 }
 
 // ready puts a connection without a request to use.
@@ -112,7 +122,7 @@ func (t *thread) transmit(i int, c *conn, from int64) {
 func (t *thread) answered(i int, a *answer, closes bool) {
 	c := &t.conns[i]
 	t.outstanding--
-	c.state = idle
+	c.state, c.used = idle, true
 	if unlike := t.Wants[c.next].unlike(a.head.Status, a.size); unlike != "" {
 		t.fail(c, unlike)
 	} else if t.Rate == 0 && t.schedule.counts(t.now) || t.Rate > 0 && c.counted {
@@ -136,16 +146,20 @@ func (t *thread) advance(c *conn) {
 	}
 }
 
-// cut handles an error on a connection. The error is not counted if the connection is idle: the
-// server may close such a one at any time.
-func (t *thread) cut(i int, err error) {
+// cut handles an error on a connection, after the beginning of an answer or before it. The server
+// may close an idle connection at any time. With a rate, a connection may be idle for long: a request
+// that is sent while the server closes it is sent once more, on another one.
+func (t *thread) cut(i int, begun bool, err error) {
 	c := &t.conns[i]
-	if c.state == idle {
+	switch {
+	case c.state == idle:
 		t.shut(i)
 		t.rest(i)
-		return
-	}
-	switch {
+	case t.Rate > 0 && c.used && !begun && !t.schedule.over(t.now):
+		t.shut(i)
+		c.again = true
+		t.outstanding++
+		t.dial(i)
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		t.broken(i, resetByServer)
 	default:

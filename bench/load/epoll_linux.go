@@ -200,7 +200,7 @@ func (e *epoll) write(i int) {
 			}
 			return
 		default:
-			e.t.cut(i, errno)
+			e.t.cut(i, s.answer.begun(), errno)
 			return
 		}
 	}
@@ -220,12 +220,10 @@ func (e *epoll) read(i int) {
 	switch {
 	case errno == unix.EAGAIN || errno == unix.EINTR: // epoll reports it again
 	case errno != 0:
-		t.cut(i, errno)
-	case n == 0 && c.state == idle:
-		t.cut(i, errClosed)
+		t.cut(i, s.answer.begun(), errno)
 	case n == 0:
-		if err := s.answer.end(); err != nil {
-			t.broken(i, err.Error())
+		if err := s.answer.end(); err != nil || c.state == idle {
+			t.cut(i, s.answer.begun(), err)
 			return
 		}
 		t.answered(i, &s.answer, true)

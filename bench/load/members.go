@@ -30,8 +30,6 @@ type member struct {
 	requests chan []byte
 	over     context.Context
 	end      context.CancelFunc
-	conn     net.Conn
-	used     bool // the connection has had an answer
 	buf      []byte
 	answer   answer
 	seen     seenHead
@@ -118,7 +116,7 @@ func (s *members) take(e event) {
 	case e.err == nil:
 		t.answered(i, &e.answer, false)
 	default:
-		t.cut(i, e.err)
+		t.cut(i, e.answer.begun(), e.err)
 	}
 }
 
@@ -134,19 +132,16 @@ func (*members) used() (time.Duration, int) {
 
 // run opens the connection, and sends requests until it fails or is shut.
 func (m *member) run() {
-	defer m.hangUp()
-	err := m.open()
+	dialer := net.Dialer{Timeout: connectTime}
+	conn, err := dialer.DialContext(m.over, "tcp", m.address)
+	if err == nil {
+		defer conn.Close()                                                          // nothing that was written matters any more
+		context.AfterFunc(m.over, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // ends what it waits for
+	}
 	for m.tell(err) && err == nil {
 		select {
 		case request := <-m.requests:
-			err = m.ask(request)
-			if m.t.Rate > 0 && m.used && err != nil && !m.answer.begun() {
-				// The server may close an idle connection.
-				if err = m.open(); err == nil {
-					err = m.ask(request)
-				}
-			}
-			m.used = true
+			err = m.ask(conn, request)
 		case <-m.over.Done():
 			return
 		}
@@ -163,32 +158,14 @@ func (m *member) tell(err error) bool {
 	}
 }
 
-// open opens the connection, until it is shut.
-func (m *member) open() (err error) {
-	m.hangUp()
-	m.used = false
-	dialer := net.Dialer{Timeout: connectTime}
-	if m.conn, err = dialer.DialContext(m.over, "tcp", m.address); err == nil {
-		conn := m.conn
-		context.AfterFunc(m.over, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // ends what it waits for
-	}
-	return err
-}
-
-func (m *member) hangUp() {
-	if m.conn != nil {
-		_ = m.conn.Close() // nothing that was written matters any more
-	}
-}
-
 // ask writes a request and reads until its answer is complete.
-func (m *member) ask(request []byte) error {
+func (m *member) ask(conn net.Conn, request []byte) error {
 	m.answer.reset(isHead(request))
-	if _, err := m.conn.Write(request); err != nil {
+	if _, err := conn.Write(request); err != nil {
 		return err
 	}
 	for {
-		n, err := m.conn.Read(m.buf)
+		n, err := conn.Read(m.buf)
 		if n > 0 {
 			if done, err := m.answer.accept(m.buf[:n], &m.seen); done || err != nil {
 				return err

@@ -176,7 +176,7 @@ func (t *thread) settle() {
 		return
 	}
 	for i := range t.conns {
-		if c := &t.conns[i]; c.state == waiting {
+		if c := &t.conns[i]; c.state == waiting || c.again {
 			t.fail(c, noAnswer)
 		}
 	}
