@@ -90,7 +90,7 @@ func (w *nodeWriter) declaration(v reflect.Value, key string) *syntax.Node {
 	w.fields(n, v, key)
 	if l, ok := v.Interface().(Latency); ok {
 		for _, p := range l.Curve {
-			w.add(n, "p"+strconv.FormatFloat(p.Rank, 'f', -1, 64), w.text(p.Length.String()))
+			w.add(n, p.Key(), w.text(p.Length.String()))
 		}
 		if len(n.Entries) == 0 { // a map without keys is an error
 			w.add(n, "min", w.text("0s"))

@@ -10,14 +10,10 @@ import (
 	"strconv"
 	"strings"
 
-	"mockserver/config/policy"
 	"mockserver/config/syntax"
 )
 
 var posType = reflect.TypeFor[syntax.Pos]()
-
-// ownPackages are the packages whose types users know by their names in package config.
-var ownPackages = []string{reflect.TypeFor[Endpoint]().PkgPath(), reflect.TypeFor[policy.Latency]().PkgPath()}
 
 // Digest returns a text that is the same for equal declarations, regardless of their positions,
 // keys and directories.
@@ -46,11 +42,7 @@ func (p *printer) print(v reflect.Value) {
 		if v.Kind() == reflect.Pointer {
 			p.seen[v.Pointer()] = true
 		}
-		name := v.Elem().Type().String()
-		if slices.Contains(ownPackages, v.Elem().Type().PkgPath()) {
-			name = "config." + v.Elem().Type().Name() // the name that users know, the same in every release
-		}
-		p.text(name)
+		p.text(v.Elem().Type().Name())
 		p.print(v.Elem())
 	case reflect.Struct:
 		for i := range v.NumField() {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"mockserver/config/samples"
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/wording"
@@ -33,10 +34,7 @@ type Latency struct {
 }
 
 // Percentile is one point of a distribution: Rank percent of all values are at most Length.
-type Percentile struct {
-	Rank   float64 // above 0, to 100
-	Length time.Duration
-}
+type Percentile = samples.Point
 
 const (
 	// DefaultLatencyTimeout is how long a request that times out waits.
@@ -82,10 +80,7 @@ func decodeLatency(d *table.Decoder, v table.Value) *Latency {
 	var l latencyForm
 	table.Fill(d, v.Node, v.Key, latencyFields, &l)
 	if curve, given := l.read(d, v); given {
-		l.Min, l.Max, l.MaxGiven = curve.Min, curve.Max, true
-		for _, p := range curve.Points {
-			l.Curve = append(l.Curve, Percentile{p.Rank, p.Length})
-		}
+		l.Min, l.Max, l.MaxGiven, l.Curve = curve.Min, curve.Max, true, curve.Points
 	}
 	slices.SortStableFunc(l.Curve, byRank)
 	l.complete(l.MaxGiven)
@@ -124,7 +119,7 @@ func (l *Latency) complete(maxGiven bool) {
 			l.Max = l.Min
 		}
 	case (maxGiven || l.Max != 0) && l.Curve[len(l.Curve)-1].Rank != 100: // Max and p100: an error
-		l.Curve = append(slices.Clip(l.Curve), Percentile{100, l.Max})
+		l.Curve = append(slices.Clip(l.Curve), Percentile{Rank: 100, Length: l.Max})
 		l.Max = 0
 	}
 }
@@ -148,7 +143,7 @@ func setPercentile(d *table.Decoder, v table.Value, l *latencyForm) {
 		d.About(v, "the percentile %v is already given; each may be given once", rank)
 		return
 	}
-	l.Curve = append(l.Curve, Percentile{rank, length})
+	l.Curve = append(l.Curve, Percentile{Rank: rank, Length: length})
 }
 
 const afterForms = "min and max, percentiles such as p50 and p99, or median and sigma"

@@ -19,7 +19,7 @@ type Curve struct {
 
 // Point means that Rank percent of all samples are at most Length.
 type Point struct {
-	Rank   float64 // above 0, below 100, with at most six digits after the point
+	Rank   float64 // above 0, at most 100, with at most six digits after the point
 	Length time.Duration
 }
 
