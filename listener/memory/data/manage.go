@@ -108,8 +108,10 @@ func (s *Sets) Reset(names []string, part []byte) error {
 	defer s.mu.Unlock()
 	for _, set := range sets {
 		set.Reset(part)
-		for _, t := range s.turns[set.Name] {
-			t.Reset(part)
+		for of, t := range s.turns {
+			if of.set == set.Name {
+				t.Reset(part)
+			}
 		}
 	}
 	return nil

@@ -41,9 +41,9 @@ type Sets struct {
 	current map[string]*set
 	next    map[string]*set // set while a specification is compiled
 
-	hashed    map[string][][]string              // what the specification being compiled picks by hash
-	scenarios map[string]*scenario               // scenarios of the specification being compiled
-	turns     map[string]map[string]*state.Turns // turns of picks, by set and pick, across reloads
+	hashed    map[string][][]string   // what the specification being compiled picks by hash
+	scenarios map[string]*scenario    // scenarios of the specification being compiled
+	turns     map[pickOf]*state.Turns // across reloads
 	snapshots []snapshot
 	loaded    fs.FileInfo // the file that Load has read; nil if none
 
@@ -70,7 +70,7 @@ func New(o Options) *Sets {
 	}
 	return &Sets{
 		store: state.New(o.Memory), log: o.Log, seed: matcher.Mix(seed), scope: o.Scope, webhooks: o.Webhooks,
-		current: map[string]*set{}, turns: map[string]map[string]*state.Turns{}, done: make(chan struct{}),
+		current: map[string]*set{}, turns: map[pickOf]*state.Turns{}, done: make(chan struct{}),
 	}
 }
 
@@ -269,18 +269,18 @@ func (s *Sets) try(what func(*state.Tx) error) error {
 	}
 }
 
+// pickOf is a pick of rows of a set, by the names of both.
+type pickOf struct{ set, pick string }
+
 // turnsOf returns the turns of a pick, which outlive a reload.
 func (s *Sets) turnsOf(of, endpoint, name string) *state.Turns {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.turns[of] == nil {
-		s.turns[of] = map[string]*state.Turns{}
+	key := pickOf{of, endpoint + " " + name}
+	if s.turns[key] == nil {
+		s.turns[key] = &state.Turns{}
 	}
-	key := endpoint + " " + name
-	if s.turns[of][key] == nil {
-		s.turns[of][key] = &state.Turns{}
-	}
-	return s.turns[of][key]
+	return s.turns[key]
 }
 
 // declareScenarios creates the sets of the scenarios of a specification. Begin calls it.

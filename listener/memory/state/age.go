@@ -67,7 +67,7 @@ func (a *ages) next(to []age, before time.Time, most int) []age {
 }
 
 // compact drops entries that are out of date once they are the majority, and also drops repeated
-// entries, because restart adds all changes to a part once more.
+// entries, because become adds all changes to a part once more.
 func (a *ages) compact(s *Set) {
 	if int64(len(a.queue)-a.head) < 2*(s.rows.Load()+s.parts.Load())+1024 { // a part has one for the rows taken
 		return
@@ -92,23 +92,6 @@ func (e age) holds(v *version) bool {
 	}
 	r := v.rows.get(e.seq)
 	return r != nil && r.stamp == e.stamp
-}
-
-// restart adds an entry for each change to a part that was restored, taken over from another set,
-// or moved to another base, as if the change were made now. The part must be locked.
-func (a *ages) restart(p *Part) {
-	s := p.set
-	if !s.aging() {
-		return
-	}
-	now, v := time.Now(), p.now.Load()
-	v.rows.each(func(r *record) bool {
-		a.add(p, r.seq, r.stamp, now)
-		return true
-	})
-	if v.free != nil && p != s.common {
-		a.add(p, takes, v.lastTake, now)
-	}
 }
 
 // aging reports whether the order in which changes are made matters.

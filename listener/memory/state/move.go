@@ -105,17 +105,6 @@ func (m *moves) compact() {
 	heap.Init(&m.queue)
 }
 
-// restart adds the moves of all rows of a part whose version was replaced. The part must be locked.
-func (m *moves) restart(p *Part) {
-	if m.mover.Load() == nil {
-		return
-	}
-	p.now.Load().rows.each(func(r *record) bool {
-		m.add(p, r)
-		return true
-	})
-}
-
 // record returns the row if the move is still pending, and otherwise nil.
 func (e moveEntry) record() *record {
 	if r := e.part.now.Load().rows.get(e.seq); r != nil && r.move == e.move {

@@ -240,12 +240,29 @@ func (s *Set) restore(name []byte, v *version) {
 	p.become(v)
 }
 
-// become sets the part to a version, placed on the base of its set. The part must be locked.
+// become sets the part to a version, placed on the base of its set. Its changes age as if they were
+// made now, and its moves are pending. The part must be locked.
 func (p *Part) become(v *version) {
-	p.publish(v.on(p.set.none.Load().base))
+	s, now := p.set, time.Now()
+	v = v.on(s.none.Load().base)
+	p.publish(v)
 	p.tidy()
-	p.set.ages.restart(p)
-	p.set.moves.restart(p)
+	ages, moves := s.aging(), s.moves.mover.Load() != nil
+	if !ages && !moves {
+		return
+	}
+	v.rows.each(func(r *record) bool {
+		if ages {
+			s.ages.add(p, r.seq, r.stamp, now)
+		}
+		if moves {
+			s.moves.add(p, r)
+		}
+		return true
+	})
+	if ages && v.free != nil && p != s.common {
+		s.ages.add(p, takes, v.lastTake, now)
+	}
 }
 
 // Declare replaces the options and the base. If keep is true, the changes stay on top of the base.
