@@ -279,6 +279,11 @@ func TestAddresses(t *testing.T) {
 			}
 		})
 	}
+	bodies(t, object(free+`, "country": {"enum": ["JP", "DK"]}`), func(t *testing.T, o map[string]any) {
+		if want := map[any]string{"JP": "Tokyo", "DK": "Copenhagen"}[o["country"]]; o["city"] != want {
+			t.Errorf("%s in %s, want %s", o["city"], o["country"], want)
+		}
+	})
 	bodies(t, object(freeTexts("state", "id")), func(t *testing.T, o map[string]any) {
 		if err := matching(`^[a-z]+$`)(o["state"].(string)); err != nil {
 			t.Errorf("a state without a city: %v", err)

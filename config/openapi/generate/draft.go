@@ -154,7 +154,7 @@ func (d *draft) tried(a ask) (best any, ok bool) {
 	before, first, outer := d.why, "", d.wild
 	defer func() { d.wild = outer }()
 	var g *merged
-	plain, tries := 1, 1
+	plain, tries, isNull := 1, 1, false
 	for attempt := 0; attempt < tries; attempt++ {
 		if d.effort--; d.effort < 0 {
 			d.blame(tooLarge)
@@ -164,8 +164,10 @@ func (d *draft) tried(a ask) (best any, ok bool) {
 		g = d.merged(a.schemas, attempt%plain)
 		v, made := d.made(g, a, attempt, attempt >= plain && !d.wild)
 		if made && (!g.hard && a.taken == nil || d.fits(a, v)) {
-			d.why = before
-			return v, true
+			if d.why = before; v != nil {
+				return v, true
+			}
+			isNull = true // the last resort
 		}
 		if attempt == 0 {
 			if best, first = v, d.why; g.hard {
@@ -176,7 +178,7 @@ func (d *draft) tried(a ask) (best any, ok bool) {
 			first = before // no single reason: the caller reports what is wrong with the best value
 		}
 	}
-	if g.nullable && (a.taken == nil || d.wild) && d.fits(a, nil) {
+	if isNull || g.nullable && (a.taken == nil || d.wild) && d.fits(a, nil) {
 		d.why = before
 		return nil, true
 	}

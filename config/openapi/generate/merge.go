@@ -191,7 +191,7 @@ func (g *merger) addValues(s *openapi3.Schema, top bool) {
 func (g *merger) addBranches(s *openapi3.Schema, top bool) {
 	for _, branches := range []openapi3.SchemaRefs{s.OneOf, s.AnyOf} {
 		if len(branches) > 0 {
-			branch := g.pick(nullLast(branches)...)
+			branch := g.pick(branches...)
 			g.discriminate(s.Discriminator, branch)
 			g.add(branch, top)
 		}
@@ -212,20 +212,6 @@ func (g *merger) addBranches(s *openapi3.Schema, top bool) {
 	}
 }
 
-// nullLast moves the branches that only allow null to the end.
-func nullLast(branches openapi3.SchemaRefs) openapi3.SchemaRefs {
-	onlyNull := func(ref *openapi3.SchemaRef) bool { return ref != nil && ref.Value != nil && ref.Value.Type.Is("null") }
-	return slices.SortedStableFunc(slices.Values(branches), func(a, b *openapi3.SchemaRef) int {
-		switch {
-		case onlyNull(a) == onlyNull(b):
-			return 0
-		case onlyNull(a):
-			return 1
-		}
-		return -1
-	})
-}
-
 // pick returns one of the branches.
 func (g *merger) pick(branches ...*openapi3.SchemaRef) *openapi3.SchemaRef {
 	return branches[g.pickOf(len(branches), func(i int) *openapi3.SchemaRef { return branches[i] })]
@@ -239,17 +225,20 @@ func (g *merger) pickOf(n int, branch func(i int) *openapi3.SchemaRef) int {
 
 // discriminate fixes the value of the property that identifies the branch.
 func (g *merger) discriminate(d *openapi3.Discriminator, branch *openapi3.SchemaRef) {
-	if d == nil || branch == nil || branch.Ref == "" {
-		return
+	if d != nil && branch != nil && branch.Ref != "" {
+		value, _ := g.valueOf(d, refName(branch.Ref))
+		g.fix(d.PropertyName, value)
 	}
-	value := refName(branch.Ref)
+}
+
+// valueOf returns the value of a discriminator for a component, and whether its mapping has it.
+func (g *merger) valueOf(d *openapi3.Discriminator, name string) (value string, isMapped bool) {
 	for _, key := range g.m.mapped(d) {
-		if ref := d.Mapping[key].Ref; ref == branch.Ref || refName(ref) == value {
-			value = key
-			break
+		if refName(d.Mapping[key].Ref) == name {
+			return key, true
 		}
 	}
-	g.fix(d.PropertyName, value)
+	return name, false
 }
 
 func (g *merger) fix(name, value string) {
@@ -265,18 +254,13 @@ func (g *merger) fix(name, value string) {
 // or else one in the mapping.
 func (g *merger) addSubtype(d *openapi3.Discriminator) {
 	keys := g.m.mapped(d)
-	for _, name := range g.names {
-		for _, key := range keys {
-			if refName(d.Mapping[key].Ref) == name {
-				g.fix(d.PropertyName, key)
-				return
-			}
+	for i, name := range g.names {
+		if value, ok := g.valueOf(d, name); ok || len(keys) == 0 && i == 0 {
+			g.fix(d.PropertyName, value)
+			return
 		}
 	}
 	if len(keys) == 0 {
-		if len(g.names) > 0 {
-			g.fix(d.PropertyName, g.names[0])
-		}
 		return
 	}
 	subtype := func(i int) *openapi3.SchemaRef {

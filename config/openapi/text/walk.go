@@ -97,13 +97,13 @@ func (w *walk) write(r *rand.Rand, n int) string {
 }
 
 // choose picks one of two instructions that n characters can follow, or else the one that needs the
-// fewest.
+// fewest. Chance decides also between equals, so that no empty loop is endless.
 func (w *walk) choose(r *rand.Rand, n int, a, b uint32) uint32 {
 	can := func(pc uint32) bool { return w.least[pc] <= n && n <= w.most[pc] }
 	switch {
-	case can(a) && can(b):
+	case can(a) && can(b), !can(a) && !can(b) && w.least[a] == w.least[b]:
 		return [2]uint32{a, b}[r.IntN(2)]
-	case can(a) || !can(b) && w.least[a] <= w.least[b]:
+	case can(a) || !can(b) && w.least[a] < w.least[b]:
 		return a
 	}
 	return b
