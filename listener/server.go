@@ -122,27 +122,27 @@ type Options struct {
 
 // check returns an error that names an option that is out of range.
 func (o *Options) check() error {
-	switch {
-	case o.Port < 0 || o.Port > 65535:
-		return fmt.Errorf("options: Port is %d; expected 0 to 65535", o.Port)
-	case o.StateMemory < 0:
-		return fmt.Errorf("options: StateMemory is %d; expected a number of bytes above 0, or 0 for 1 GiB", o.StateMemory)
-	case o.MaxPendingWebhooks < 0:
-		return fmt.Errorf("options: MaxPendingWebhooks is %d; expected a number above 0, or 0 for a million", o.MaxPendingWebhooks)
-	case o.LastCall < 0:
-		return fmt.Errorf("options: LastCall is %v; expected 0 or a longer duration", o.LastCall)
-	case o.MaxConnectionAge < 0:
-		return fmt.Errorf("options: MaxConnectionAge is %v; expected 0 or a longer duration", o.MaxConnectionAge)
-	case o.MaxBody < 0:
-		return fmt.Errorf("options: MaxBody is %d; expected a number of bytes above 0, or 0 for 16 MiB", o.MaxBody)
-	case o.MaxMessage < 0:
-		return fmt.Errorf("options: MaxMessage is %d; expected a number of bytes above 0, or 0 for 1 MiB", o.MaxMessage)
-	case o.MaxResponse < 0:
-		return fmt.Errorf("options: MaxResponse is %d; expected a number of bytes above 0, or 0 for 64 MiB", o.MaxResponse)
-	case o.Record != nil && (o.Record.Journal.Sample < 0 || o.Record.Journal.Bytes < 0):
+	for _, option := range []struct {
+		name, want string
+		wrong      bool
+		value      any
+	}{
+		{"StateMemory", "a number of bytes above 0, or 0 for 1 GiB", o.StateMemory < 0, o.StateMemory},
+		{"MaxPendingWebhooks", "a number above 0, or 0 for a million", o.MaxPendingWebhooks < 0, o.MaxPendingWebhooks},
+		{"LastCall", "0 or a longer duration", o.LastCall < 0, o.LastCall},
+		{"MaxConnectionAge", "0 or a longer duration", o.MaxConnectionAge < 0, o.MaxConnectionAge},
+		{"MaxBody", "a number of bytes above 0, or 0 for 16 MiB", o.MaxBody < 0, o.MaxBody},
+		{"MaxMessage", "a number of bytes above 0, or 0 for 1 MiB", o.MaxMessage < 0, o.MaxMessage},
+		{"MaxResponse", "a number of bytes above 0, or 0 for 64 MiB", o.MaxResponse < 0, o.MaxResponse},
+		{"Port", "0 to 65535", o.Port < 0 || o.Port > 65535, o.Port},
+		{"UnmatchedStatus", "200 to 599, or 0 for 404 and 405", o.UnmatchedStatus != 0 && (o.UnmatchedStatus < 200 || o.UnmatchedStatus > 599), o.UnmatchedStatus},
+	} {
+		if option.wrong {
+			return fmt.Errorf("options: %s is %v; expected %s", option.name, option.value, option.want)
+		}
+	}
+	if o.Record != nil && (o.Record.Journal.Sample < 0 || o.Record.Journal.Bytes < 0) {
 		return errors.New("options: Record.Journal has a number below 0")
-	case o.UnmatchedStatus != 0 && (o.UnmatchedStatus < 200 || o.UnmatchedStatus > 599):
-		return fmt.Errorf("options: UnmatchedStatus is %d; expected 200 to 599, or 0 for 404 and 405", o.UnmatchedStatus)
 	}
 	return nil
 }

@@ -22,8 +22,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/singleflight"
-
 	"mockserver/internal/address"
 	"mockserver/internal/files"
 )
@@ -202,15 +200,18 @@ func (a *Authority) issue(name string) (*tls.Certificate, error) {
 // leaves are the certificates that a CA has made, by name.
 type leaves struct {
 	authority *Authority
-	flights   singleflight.Group
 
 	mu   sync.Mutex // guards made
-	made map[string]*tls.Certificate
+	made map[string]*leaf
 }
 
-func newLeaves(a *Authority) *leaves {
-	return &leaves{authority: a, made: map[string]*tls.Certificate{}}
+// leaf is a certificate for a name, which is made when it is first used.
+type leaf struct {
+	cert  func() (*tls.Certificate, error)
+	until time.Time // when another one is made
 }
+
+func newLeaves(a *Authority) *leaves { return &leaves{authority: a, made: map[string]*leaf{}} }
 
 // fallbackName is the name in the certificate for clients that name an invalid host. It is also
 // used if a client names no host and its connection has no IP address.
@@ -221,48 +222,37 @@ func (l *leaves) of(name string) (*tls.Certificate, error) {
 	if net.ParseIP(name) == nil && (strings.HasPrefix(name, "*") || address.NameFault(name) != "") {
 		name = fallbackName
 	}
-	if cert := l.find(name); cert != nil {
-		return cert, nil
-	}
-	made, err, _ := l.flights.Do(name, func() (any, error) {
-		if cert := l.find(name); cert != nil { // the previous flight has just ended
-			return cert, nil
-		}
-		cert, err := l.authority.issue(name)
-		if err != nil {
-			return nil, err
-		}
-		l.keep(name, cert)
-		return cert, nil
-	})
+	one := l.find(name)
+	cert, err := one.cert()
 	if err != nil {
-		return nil, err
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.made[name] == one {
+			delete(l.made, name)
+		}
 	}
-	return made.(*tls.Certificate), nil
+	return cert, err
 }
 
-// find returns the certificate for a name if it is valid for at least leafRest or as long as the
-// CA, otherwise nil.
-func (l *leaves) find(name string) *tls.Certificate {
+// find returns the certificate for a name. A new one takes the place of an arbitrary other one if there
+// are too many: a client that asks for thousands of names does not return to each of them.
+func (l *leaves) find(name string) *leaf {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	cert := l.made[name]
-	if cert == nil || time.Until(cert.Leaf.NotAfter) < leafRest && cert.Leaf.NotAfter.Before(l.authority.cert.NotAfter) {
-		return nil
+	now := time.Now()
+	if one := l.made[name]; one != nil && now.Before(one.until) {
+		return one
 	}
-	return cert
-}
-
-// keep stores a certificate, in place of an arbitrary one if there are too many: a client that asks
-// for thousands of names does not return to each of them.
-func (l *leaves) keep(name string, cert *tls.Certificate) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	for other := range l.made {
 		if len(l.made) < maxLeaves {
 			break
 		}
 		delete(l.made, other)
 	}
-	l.made[name] = cert
+	one := &leaf{cert: sync.OnceValues(func() (*tls.Certificate, error) { return l.authority.issue(name) }), until: now.Add(leafTime - leafRest)}
+	if last := l.authority.cert.NotAfter; last.Before(now.Add(leafTime)) {
+		one.until = last // no certificate is valid for longer
+	}
+	l.made[name] = one
+	return one
 }

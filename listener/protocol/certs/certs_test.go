@@ -71,8 +71,12 @@ func TestLeaves_OnePerNameAndNoMoreThanAThousand(t *testing.T) {
 	if len(l.made) != maxLeaves {
 		t.Errorf("%d certificates are kept, want %d", len(l.made), maxLeaves)
 	}
-	first.Leaf.NotAfter = time.Now().Add(leafRest - time.Hour)
-	l.keep("a.test", first)
+	first, _ = l.of("a.test")
+	kept := l.made["a.test"]
+	if early := first.Leaf.NotAfter.Sub(kept.until); early < leafRest-time.Second { // a certificate has whole seconds
+		t.Errorf("a certificate is used until %v before its end", early)
+	}
+	kept.until = time.Now()
 	if renewed, err := l.of("a.test"); renewed == first || err != nil {
 		t.Errorf("a certificate that is about to expire is used: %v", err)
 	}
