@@ -49,6 +49,28 @@ func (n *Notes) Lose(why string, args ...any) {
 	n.Gone = cmp.Or(n.Gone, why)
 }
 
+// Add adds what another Notes has collected.
+func (n *Notes) Add(inner Notes) {
+	for _, what := range inner.Differ {
+		n.Note(what)
+	}
+	n.Gone = cmp.Or(n.Gone, inner.Gone)
+}
+
+// Try returns a condition, unless it cannot be made: then the item is lost.
+func (n *Notes) Try(condition string, err error) string {
+	if err != nil {
+		n.Lose(err.Error())
+	}
+	return condition
+}
+
+// Narrow is like Try for a condition that may hold for fewer requests, which it notes.
+func (n *Notes) Narrow(condition, narrower string, err error) string {
+	n.Note(narrower)
+	return n.Try(condition, err)
+}
+
 // Bare returns an operand without the default that makes null an empty text.
 func Bare(operand string) string { return strings.TrimSuffix(operand, NullIsEmpty) }
 

@@ -54,12 +54,13 @@ func (e *endpoint) add(responses []*syntax.Node) {
 		if len(rules) == 0 {
 			continue
 		}
-		condition, narrower, err := e.rules(n, rules)
-		if err != nil {
-			e.off(n, i, err.Error())
+		var notes language.Notes
+		condition := e.rules(&notes, n, rules)
+		if notes.Gone != "" {
+			e.off(n, i, notes.Gone)
 			continue
 		}
-		e.one(n, language.And(e.needs, condition), i, rules, narrower)
+		e.one(n, language.And(e.needs, condition), i, rules, notes.Differ...)
 	}
 	if mode != "FALLBACK" {
 		e.one(responses[usual], e.needs, usual, nil)

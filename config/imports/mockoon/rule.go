@@ -11,33 +11,29 @@ import (
 	"mockserver/internal/semantics"
 )
 
-// rules returns the condition of a response; narrower says why it holds for fewer requests.
-func (e *endpoint) rules(n *syntax.Node, rules []*syntax.Node) (condition, narrower string, err error) {
+// rules returns the condition of a response. It notes why the condition holds for fewer requests, or
+// why there is none.
+func (e *endpoint) rules(notes *language.Notes, n *syntax.Node, rules []*syntax.Node) string {
 	var all []string
 	for _, rule := range rules {
-		condition, less, err := e.rule(rule)
-		if err == nil && less != "" && isTrue(get(rule, "invert")) {
-			err = errors.New("the opposite of a rule that is only approximated cannot be expressed")
-		}
-		if err != nil {
-			return "", "", err
-		}
-		if less != "" {
-			narrower = less
-		}
+		var inner language.Notes
+		condition := e.rule(&inner, rule)
 		if isTrue(get(rule, "invert")) {
-			condition = language.Negation(condition)
+			if condition = language.Negation(condition); len(inner.Differ) > 0 {
+				inner.Lose("the opposite of a rule that is only approximated cannot be expressed")
+			}
 		}
+		notes.Add(inner)
 		all = append(all, condition)
 	}
 	if text(get(n, "rulesOperator")) == "AND" {
-		return language.And(all...), narrower, nil
+		return language.And(all...)
 	}
-	return language.Or(all...), narrower, nil
+	return language.Or(all...)
 }
 
 // rule returns the condition of one rule, without its inversion.
-func (e *endpoint) rule(n *syntax.Node) (condition, narrower string, err error) {
+func (e *endpoint) rule(notes *language.Notes, n *syntax.Node) string {
 	operator := text(get(n, "operator"))
 	if operator == "" {
 		operator = "equals"
@@ -47,48 +43,45 @@ func (e *endpoint) rule(n *syntax.Node) (condition, narrower string, err error) 
 	}
 	target, modifier, value := text(get(n, "target")), text(get(n, "modifier")), text(get(n, "value"))
 	if target == "body" && strings.Contains(modifier, "{{") {
-		return "", "", fmt.Errorf("a rule with the modifier %s cannot be expressed", modifier)
+		notes.Lose("a rule with the modifier %s cannot be expressed", modifier)
 	}
 	if strings.Contains(value, "{{") && operator != "null" && operator != "empty_array" {
-		return "", "", fmt.Errorf("a rule with the value %s cannot be expressed", value)
+		notes.Lose("a rule with the value %s cannot be expressed", value)
 	}
 	if target == "body" && modifier != "" {
-		return bodyRule(modifier, operator, value)
+		return bodyRule(notes, modifier, operator, value)
 	}
 	if target == "params" && e.optional(modifier) {
 		if operator == "null" {
-			return language.Not(never), "", nil
+			return language.Not(never)
 		}
-		return never, "", nil
+		return never
 	}
-	operand, err := e.operand(target, modifier, operator)
-	if err != nil {
-		return "", "", err
-	}
+	operand := notes.Try(e.operand(target, modifier, operator))
 	if target == "templating" && (operator == "null" || operator == "equals" && value == "") {
-		return operand + ` = ""`, "", nil
+		return operand + ` = ""`
 	}
-	condition, err = compare(operand, operator, value)
-	return condition, "", err
+	return compare(notes, operand, operator, value)
 }
 
 // compare returns the condition of an operator for a text.
-func compare(operand, operator, value string) (string, error) {
+func compare(notes *language.Notes, operand, operator, value string) string {
 	switch operator {
 	case "equals":
-		return language.Equal(operand, value), nil
+		return language.Equal(operand, value)
 	case "regex":
-		return language.Matches(operand, value, false)
+		return notes.Try(language.Matches(operand, value, false))
 	case "regex_i":
-		return language.Matches(operand, "(?i)"+value, false)
+		return notes.Try(language.Matches(operand, "(?i)"+value, false))
 	case "null":
-		return language.Or(language.Absent(operand), language.Equal(operand, "")), nil
+		return language.Or(language.Absent(operand), language.Equal(operand, ""))
 	case "array_includes", "empty_array":
 		if !strings.HasPrefix(operand, "query-params") { // no other text is a list
-			return never, nil
+			return never
 		}
 	}
-	return "", fmt.Errorf("a rule with the operator %s cannot be expressed", operator)
+	notes.Lose("a rule with the operator %s cannot be expressed", operator)
+	return never
 }
 
 const (
@@ -103,11 +96,8 @@ const (
 
 // bodyRule returns the condition of a rule on a member of the body: of JSON or of a form, or on the
 // whole body if it has another type or is not JSON.
-func bodyRule(modifier, operator, value string) (condition, narrower string, err error) {
-	member, err := bodyPath(modifier)
-	if err != nil {
-		return "", "", err
-	}
+func bodyRule(notes *language.Notes, modifier, operator, value string) string {
+	member := notes.Try(bodyPath(modifier))
 	var ofJSON string
 	array := member + `|json matches "^\\["`
 	switch operator {
@@ -124,23 +114,13 @@ func bodyRule(modifier, operator, value string) (condition, narrower string, err
 	case "array_includes":
 		ofJSON = language.And(array, member+" contains "+language.Quote(value))
 	default:
-		ofJSON, err = compare(member, operator, value)
-		ofJSON = language.And("not "+array, ofJSON)
-		narrower = "a regular expression is not compared with the items of an array"
+		ofJSON = language.And("not "+array, compare(notes, member, operator, value))
+		notes.Note("a regular expression is not compared with the items of an array")
 	}
-	if err != nil {
-		return "", "", err
-	}
-	ofText, err := compare("body", operator, value)
-	if err != nil {
-		return "", "", err
-	}
-	ofScalar, err := compare("json-params|default:body", operator, value) // or of what is not JSON
-	if err != nil {
-		return "", "", err
-	}
+	ofText := compare(notes, "body", operator, value)
+	ofScalar := compare(notes, "json-params|default:body", operator, value) // or of what is not JSON
 	ways := []string{language.And(jsonType, ofJSON), language.And("not "+parsedType, ofText), language.And(jsonType, "not "+composite, ofScalar)}
-	if ofForm, err := compare(language.Member("form-params", fieldName(modifier)), operator, value); err == nil && fieldName(modifier) != "" && ofForm != never {
+	if ofForm := compare(notes, language.Member("form-params", fieldName(modifier)), operator, value); fieldName(modifier) != "" && ofForm != never {
 		if operator == "null" {
 			ofForm = language.And(parsedType, "not "+jsonType, ofForm)
 		}
@@ -149,7 +129,7 @@ func bodyRule(modifier, operator, value string) (condition, narrower string, err
 		ways = append(ways, language.And(parsedType, "not "+jsonType))
 	}
 	ways = slices.DeleteFunc(ways, func(way string) bool { return strings.HasSuffix(way, never) })
-	return language.Or(ways...), narrower, nil
+	return language.Or(ways...)
 }
 
 // operand returns the operand that a rule checks, unless that is a member of the body.

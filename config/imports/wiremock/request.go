@@ -186,11 +186,7 @@ func (m *made) host(n *syntax.Node) {
 		m.Lose("this matcher of the host cannot be expressed")
 		return
 	}
-	condition, err := language.Matches("host", "(?:"+expression+")(?::[0-9]+)?", true)
-	if err != nil {
-		m.Lose(err.Error())
-	}
-	m.need(condition)
+	m.need(m.Try(language.Matches("host", "(?:"+expression+")(?::[0-9]+)?", true)))
 }
 
 // patterns adds the conditions in a map of names and patterns.
@@ -225,14 +221,15 @@ func (m *made) undecoded(name string, n *syntax.Node) {
 }
 
 func (m *made) pattern(operand string, n *syntax.Node) {
-	condition, narrower, err := condition(operand, n, 0)
-	if err != nil {
-		m.Lose(err.Error())
+	var notes language.Notes
+	condition := condition(&notes, operand, n, 0)
+	if notes.Gone != "" {
+		m.Lose(notes.Gone)
 		return
 	}
 	if strings.HasPrefix(operand, "cookie-params") && get(n, "absent") == nil { // no other matcher accepts a missing cookie
 		condition = language.And(language.Present(operand), condition)
 	}
 	m.need(condition)
-	m.Note(narrower)
+	m.Note(strings.Join(notes.Differ, "; "))
 }
