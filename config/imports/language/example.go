@@ -21,29 +21,9 @@ var absent = regexp.MustCompile(`^(?:query|header|cookie|form)-params\S+ = null$
 // Example returns a request that has a path and meets a condition of this package; nil if none can be
 // derived, such as if the condition compares more than path and query.
 func Example(path Path, condition string) *draft.Ask {
-	values := map[string]string{} // by operand
-	var expressions []string      // that the path must match
-	for _, one := range split(condition, " and ") {
-		m := onTarget.FindStringSubmatch(one)
-		if m == nil {
-			if one == "" || strings.HasPrefix(one, "not path matches ") || absent.MatchString(one) {
-				continue
-			}
-			return nil
-		}
-		value, err := strconv.Unquote(m[3])
-		ok := err == nil
-		switch {
-		case m[1] == "path":
-			expressions = append(expressions, value)
-			continue
-		case m[2] == "matches":
-			value, ok = matching(value)
-		}
-		if before, again := values[m[1]]; !ok || value == "" && m[1] != "query-string" || again && before != value {
-			return nil
-		}
-		values[m[1]] = value
+	values, expressions, ok := onlyTarget(condition)
+	if !ok {
+		return nil
 	}
 	target := path.example(values)
 	for i, expression := range expressions {
@@ -53,7 +33,6 @@ func Example(path Path, condition string) *draft.Ask {
 		case err == nil && re.MatchString(target+"/"):
 			target += "/"
 		default:
-			var ok bool
 			if target, ok = matching(expression); !ok || i > 0 {
 				return nil
 			}
@@ -67,6 +46,35 @@ func Example(path Path, condition string) *draft.Ask {
 		return nil
 	}
 	return &draft.Ask{Target: target}
+}
+
+// onlyTarget returns the values that a condition requires, by operand, and the expressions that the
+// path must match. ok is false if it compares more than path and query.
+func onlyTarget(condition string) (values map[string]string, expressions []string, ok bool) {
+	values = map[string]string{}
+	for _, one := range split(condition, " and ") {
+		m := onTarget.FindStringSubmatch(one)
+		if m == nil {
+			if one == "" || strings.HasPrefix(one, "not path matches ") || absent.MatchString(one) {
+				continue
+			}
+			return nil, nil, false
+		}
+		value, err := strconv.Unquote(m[3])
+		ok := err == nil
+		switch {
+		case m[1] == "path":
+			expressions = append(expressions, value)
+			continue
+		case m[2] == "matches":
+			value, ok = matching(value)
+		}
+		if before, again := values[m[1]]; !ok || value == "" && m[1] != "query-string" || again && before != value {
+			return nil, nil, false
+		}
+		values[m[1]] = value
+	}
+	return values, expressions, true
 }
 
 // example returns a request path with the values of parameters, by their operands.
