@@ -121,10 +121,9 @@ func (t *Table) visit(r *Request, f func(*leaf)) {
 	if r.parts().trimmed == nil {
 		return
 	}
-	v := visitor{request: r, visit: f}
 	walk := t.sitesOf(r)
 	for s := walk.next(); s != nil; s = walk.next() {
-		v.node(s.root, 0)
+		s.root.visit(r, 0, f)
 	}
 	r.params = r.params[:0]
 }

@@ -239,36 +239,30 @@ func (r *Request) tail(from int) []byte {
 	return r.decoded(t.trimmed[t.slashes[from]+1:], false)
 }
 
-// visitor visits every leaf that find would examine, for any method. During a visit the parameters
-// of the request are those of the leaf.
-type visitor struct {
-	request *Request
-	visit   func(*leaf)
-}
-
-// node visits n, to which the first depth segments led, and everything below it.
-func (v *visitor) node(n *node, depth int) {
-	if depth == len(v.request.target.slashes) {
-		v.leaves(n.leaves)
-		v.leaves(n.rest)
+// visit calls f for every leaf at or below n that find would examine, for any method. The first depth
+// segments of r led to n. During a call the parameters of r are those of the leaf.
+func (n *node) visit(r *Request, depth int, f func(*leaf)) {
+	if depth == len(r.target.slashes) {
+		n.leaves.visit(r, f)
+		n.rest.visit(r, f)
 		return
 	}
-	text := v.request.segment(depth)
+	text := r.segment(depth)
 	if c := n.literal(text); c != nil {
-		v.node(c, depth+1)
+		c.visit(r, depth+1, f)
 	}
 	if n.typed != nil && len(text) > 0 {
-		v.node(n.typed, depth+1)
+		n.typed.visit(r, depth+1, f)
 	}
 	if n.text != nil && len(text) > 0 {
-		v.node(n.text, depth+1)
+		n.text.visit(r, depth+1, f)
 	}
-	v.leaves(n.rest)
+	n.rest.visit(r, f)
 }
 
-func (v *visitor) leaves(l *leaf) {
+func (l *leaf) visit(r *Request, f func(*leaf)) {
 	for ; l != nil; l = l.next {
-		v.request.capture(l)
-		v.visit(l)
+		r.capture(l)
+		f(l)
 	}
 }
