@@ -157,10 +157,14 @@ func (s *accepted) Write(b []byte) (int, error) {
 	return done + n, s.failure("write", err)
 }
 
-// failure returns an error as package net would.
+// failure returns an error as package net would, but without details for a deadline: each wait of a
+// request ends with one, and for its address the system would have to be asked.
 func (s *accepted) failure(op string, err error) error {
-	if err == nil || err == io.EOF {
+	switch {
+	case err == nil || err == io.EOF:
 		return err
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return os.ErrDeadlineExceeded
 	}
 	return &net.OpError{Op: op, Net: "tcp", Source: s.LocalAddr(), Addr: s.remote, Err: netError(err)}
 }
