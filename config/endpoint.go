@@ -135,6 +135,9 @@ type Webhook struct {
 	Headers []Header
 	Body    any    // like Body of a Response
 	If      string // a condition on the request; "" is always true
+	// On says with which statuses of the response it is sent: "success" for those below 400, "any", or
+	// a list, []any{201, 500}. nil means "success" for an endpoint, and "any" for an outcome.
+	On any
 
 	Delay   time.Duration `key:"sleep-time"` // from the response; 0 means a minute, AtOnce means none
 	Timeout time.Duration // of one attempt; 0 means 10s

@@ -17,6 +17,12 @@ func check(e *Endpoint, key string, node *syntax.Node, reported map[string]bool)
 	checkAnswer(c, &e.Response, finds, []string{"response"})
 	checkChanges(c, e.Do, finds, nil)
 	checkWebhooks(c, e.Webhooks, nil)
+	warnOfErrors(c, e.Webhooks, e.Response.Status, "the response")
+	for i := range e.Responses {
+		if o := &e.Responses[i]; o.Webhooks == nil {
+			warnOfErrors(c, e.Webhooks, o.Response.Status, fmt.Sprintf("responses[%d]", i))
+		}
+	}
 	if e.Resource == nil { // a resource checks its own policies and outcomes
 		checkUnseen(c, e.Fault, []string{"response"})
 		checkOutcomes(c, selection{outcomes: e.Responses, by: e.Select, per: e.Per, shared: e.SharesTurns(), fault: e.Fault, finds: finds})

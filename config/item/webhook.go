@@ -3,6 +3,7 @@ package item
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,6 +29,7 @@ type Webhook struct {
 	// Raw turns off templates in Headers and Body. Files cannot set it.
 	Raw bool
 	If  syntax.Text // a condition on the request; an empty text is always true
+	On  Outcomes
 
 	Delay   time.Duration `key:"sleep-time"` // from the response; 0 means DefaultDelay, AtOnce means none
 	Timeout time.Duration // for one attempt; 0 means DefaultWebhookTimeout
@@ -39,6 +41,23 @@ type Webhook struct {
 	ClientKey syntax.Text // a file with the key of Cert
 	Insecure  bool        // TLS certificates are not verified
 }
+
+// Outcomes says with which statuses of the response a webhook is sent.
+type Outcomes struct {
+	// Word is OnAny, OnSuccess or "". OnSuccess stands for the statuses below 400. "" does too, except
+	// for a webhook of an outcome, which is sent with that outcome.
+	Word     string
+	Statuses []int // in place of a word; nil if there is one
+}
+
+// The words of Outcomes.
+const (
+	OnAny     = "any"
+	OnSuccess = "success"
+)
+
+// isDefault reports whether nothing was declared.
+func (o *Outcomes) isDefault() bool { return o.Word == "" && o.Statuses == nil }
 
 // Retry says how often a webhook is tried if its target cannot be reached, takes too long, or
 // answers 429 or 5xx.
@@ -81,6 +100,8 @@ var webhookFields = []table.Field[Webhook]{
 		func(d *table.Decoder, v table.Value, w *Webhook) { w.Body, w.BodyJSON = decodeBody(d, v, false) }),
 	table.Of[Webhook](table.Row{Key: "sleep-time", Doc: "how long after the answer it is sent; 60 seconds by default", Kinds: table.Texts | table.Numbers, Length: table.FromZero, AtOnce: true}),
 	table.Of[Webhook](table.Row{Key: "if", Mask: table.MaskCondition, Doc: "the condition under which it is sent", Kinds: table.Scalars | table.Nulls}),
+	table.With(table.Row{Key: "on", Doc: "the statuses of the answer with which it is sent: success, which are those below 400, any, or a list; success by default, and any in an outcome", Kinds: table.Texts | table.Lists, Pattern: "^(success|any)$", Form: "success, any, or a list of statuses, such as [201, 500]", Filled: true, Item: &table.Row{Kinds: table.Numbers, Min: 200, Max: 599}},
+		func(d *table.Decoder, v table.Value, w *Webhook) { w.On = decodeOn(d, v) }),
 	table.Of[Webhook](table.Row{Key: "timeout", Doc: "how long one attempt may take; 10s by default", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
 	table.Map[Webhook](table.Row{Key: "retry", Doc: "how it is retried if it cannot be delivered; one attempt by default"}, retryFields),
 	table.Map[Webhook](table.Row{Key: "sign", Doc: "how its body is signed"}, signFields),
@@ -123,6 +144,45 @@ func addWebhooks(d *table.Decoder, into *[]Webhook, maps ...table.Value) {
 			w := Webhook{Pos: one.Pos(), Key: one.Key}
 			table.Fill(d, one.Node, one.Key, webhookFields, &w)
 			*into = append(*into, w)
+		}
+	}
+}
+
+// decodeOn decodes the value of on.
+func decodeOn(d *table.Decoder, v table.Value) (on Outcomes) {
+	if v.Kind == syntax.TextNode {
+		if on.Word = v.Text.Value; on.Word != OnAny && on.Word != OnSuccess {
+			d.Refuse(v)
+		}
+		return on
+	}
+	for _, one := range v.Parts() {
+		if !d.Take(one) {
+			continue
+		}
+		status, err := strconv.Atoi(one.Number)
+		if err != nil || status < one.Row.Min || status > one.Row.Max {
+			d.Refuse(one)
+			continue
+		}
+		on.Statuses = append(on.Statuses, status)
+	}
+	if len(v.Items) == 0 {
+		d.Refuse(v)
+	}
+	return on
+}
+
+// warnOfErrors warns that the webhooks of an endpoint are not sent with an answer whose status is 400
+// or above, unless the endpoint says when they are.
+func warnOfErrors(c *table.Checker, all []Webhook, status int, answer string) {
+	if status < 400 || c.Full() {
+		return
+	}
+	for i := range all {
+		if w := &all[i]; w.On.isDefault() {
+			c.Warn(fmt.Sprintf("is not sent with %s, whose status is %d; expected on: any to send it, or on: success to say so", answer, status), strings.TrimPrefix(strings.TrimPrefix(w.Key, c.KeyPath(nil)), "."))
+			return
 		}
 	}
 }

@@ -181,6 +181,9 @@ func (c *Compiler) rules(e *item.Endpoint, a *Answer, counts *traffic.Counts, sc
 		}
 		if declared.Webhooks != nil {
 			o.Hooks, wrong = c.answerHooks(declared.Webhooks, o.Name, scope)
+			for k := range o.Hooks {
+				o.Hooks[k].OfOutcome()
+			}
 			problems = append(problems, wrong...)
 		}
 		a.Outcomes = append(a.Outcomes, o)

@@ -7,6 +7,7 @@ import (
 	"mockserver/config/openapi"
 	"mockserver/internal/semantics"
 	"mockserver/listener/compile/negotiate"
+	"mockserver/listener/compile/webhook"
 	"mockserver/listener/reply"
 	"mockserver/matcher"
 	"mockserver/renderer"
@@ -97,7 +98,7 @@ func (o *operation) Answer(i int) *Answer {
 }
 
 // setStatus sets the status of an answer. Webhooks report that something was done, so an error
-// triggers none.
+// triggers only those that say so.
 func (a *Answer) setStatus(status int) {
 	if a.Status = status; semantics.HasNoContent(status) {
 		a.Template, a.Source = renderer.Ready{}, nil
@@ -105,7 +106,5 @@ func (a *Answer) setStatus(status int) {
 			a.ContentType = ""
 		}
 	}
-	if status >= 400 {
-		a.Hooks = nil
-	}
+	a.Hooks = webhook.Following(a.Hooks, status)
 }

@@ -32,7 +32,8 @@ func (s *Server) notify(a *compile.Answer, c *Call) {
 		}
 		return
 	}
-	s.rendered(a.Hooks, r, depth, func(h *webhook.Hook, d dispatcher.Delivery) {
+	follows := func(h *webhook.Hook) bool { return h.Follows(c.Reply.Status, c.Trace.Instead != "") }
+	s.rendered(a.Hooks, follows, r, depth, func(h *webhook.Hook, d dispatcher.Delivery) {
 		if !s.accepts(h, &d) {
 			return
 		}
@@ -57,7 +58,7 @@ func (s *Server) notify(a *compile.Answer, c *Call) {
 // not wait for the webhook store, because requests that read the set wait for the caller.
 func (s *Server) NotifyMoved(hooks []webhook.Hook, r *matcher.Request, at time.Time) {
 	r.MaxText = s.MaxResponse
-	s.rendered(hooks, r, 0, func(h *webhook.Hook, d dispatcher.Delivery) {
+	s.rendered(hooks, func(*webhook.Hook) bool { return true }, r, 0, func(h *webhook.Hook, d dispatcher.Delivery) {
 		start := func() {
 			if s.accepts(h, &d) {
 				s.Webhooks.Start(d, at)
@@ -79,12 +80,12 @@ func (s *Server) accepts(h *webhook.Hook, d *dispatcher.Delivery) bool {
 	return err == nil
 }
 
-// rendered renders the webhooks whose conditions are true, and passes them to do. Those that cannot
+// rendered renders the webhooks that follow and whose conditions are true, and passes them to do. Those that cannot
 // be rendered are counted and logged.
-func (s *Server) rendered(hooks []webhook.Hook, r *matcher.Request, depth int, do func(*webhook.Hook, dispatcher.Delivery)) {
+func (s *Server) rendered(hooks []webhook.Hook, follows func(*webhook.Hook) bool, r *matcher.Request, depth int, do func(*webhook.Hook, dispatcher.Delivery)) {
 	for i := range hooks {
 		h := &hooks[i]
-		if !h.Applies(r) {
+		if !follows(h) || !h.Applies(r) {
 			continue
 		}
 		d, err := h.Delivery(r, depth+1)

@@ -117,6 +117,10 @@ func (s *Server) disturb(a *compile.Answer, c *Call, notify bool) {
 	} else {
 		drawn.Instead.Fill(&c.Reply)
 		c.Trace.Instead = drawn.Instead.Refusal.Code
+		if len(chosen.Hooks) > 0 {
+			c.values = chosen.Lets.Make(c.values, &c.Request)
+			given = chosen
+		}
 	}
 	if drawn.Timed {
 		held.Waits(begun, drawn.Length)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mockserver/config/imports/draft"
@@ -31,4 +32,19 @@ func Webhook(method string, target, body *Template, headers *Headers) (hook *syn
 	hook = draft.NewMap("method", method, "url", text)
 	SetTexts(hook, headers, body)
 	return hook, ""
+}
+
+// WithErrors makes webhooks be sent whatever the status of a response is, if it may be 400 or above: the
+// other tools do not look at it.
+func WithErrors(hooks []*syntax.Node, response *syntax.Node) {
+	status, err := 0, error(nil)
+	if n := response.Get("status"); n != nil {
+		status, err = strconv.Atoi(n.Text.Value)
+	}
+	if response.Get("proxy") == nil && err == nil && status < 400 {
+		return
+	}
+	for _, hook := range hooks {
+		hook.Set("on", syntax.NewText("any"))
+	}
 }

@@ -94,6 +94,7 @@ func (e *endpoint) one(n *syntax.Node, condition string, i int, rules []*syntax.
 		e.off(n, i, a.Gone)
 		return
 	}
+	language.WithErrors(a.webhooks, a.response)
 	e.Add("endpoint", a.finish(e.base(condition).Set("response", a.response)), e.label(n, i))
 	e.ask(n, e.label(n, i), language.Wanted(a.response), condition, rules)
 	e.report(n.Pos(), e.label(n, i), a.Differ)

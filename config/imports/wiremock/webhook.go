@@ -24,6 +24,9 @@ func (m *made) webhooks(e *syntax.Node) {
 			}
 		}
 	}
+	if response := e.Get("response"); response != nil {
+		language.WithErrors(all, response)
+	}
 	switch len(all) {
 	case 0:
 	case 1:

@@ -25,6 +25,8 @@ import (
 type Hook struct {
 	shared *dispatcher.Webhook // what all deliveries have in common
 	when   *renderer.Condition
+	on     item.Outcomes
+	own    bool // it belongs to an outcome
 	delay  time.Duration
 	url    *renderer.Template // nil if it is the same for every request
 	fields []field            // without a templated Host; nil if all are the same for every request
@@ -71,10 +73,36 @@ func (h *Hook) AtOnce() { h.delay = 0 }
 // Applies reports whether the condition of the webhook holds for a request.
 func (h *Hook) Applies(r *matcher.Request) bool { return h.when.Always() || h.when.Holds(r) }
 
+// OfOutcome makes a webhook that says nothing else be sent with the outcome that it belongs to.
+func (h *Hook) OfOutcome() { h.own = true }
+
+// Follows reports whether the webhook is sent with a status. A failure may have been injected in
+// place of the response that is declared.
+func (h *Hook) Follows(status int, injected bool) bool {
+	switch {
+	case h.on.Statuses != nil:
+		return slices.Contains(h.on.Statuses, status)
+	case h.on.Word == "" && h.own:
+		return !injected
+	}
+	return h.on.Word == item.OnAny || status < 400
+}
+
+// Following returns the webhooks that may be sent with a response whose status is fixed, or with a
+// failure in its place.
+func Following(all []Hook, status int) (some []Hook) {
+	for i := range all {
+		if h := &all[i]; h.on.Statuses != nil || h.Follows(status, false) {
+			some = append(some, *h)
+		}
+	}
+	return some
+}
+
 func compile(w *item.Webhook, scope *renderer.Scope) (Hook, syntax.Problems) {
 	retry := w.Retry.Effective()
 	h := Hook{
-		delay: w.EffectiveDelay(),
+		delay: w.EffectiveDelay(), on: w.On,
 		shared: &dispatcher.Webhook{
 			Method:  w.EffectiveMethod(),
 			Timeout: w.Timeout,

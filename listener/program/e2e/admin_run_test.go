@@ -190,7 +190,7 @@ func TestRun_AComparisonHasDifferencesWebhooksCPUAndReasons(t *testing.T) {
 	t.Parallel()
 	p, a := Administered(t, `
 - endpoint: {path: /a, response: {}}
-- endpoint: {method: POST, path: /hooked, response: {status: 503}, webhook: {sleep-time: 0, method: POST, url: "http://`+Free(t)+`/", body: "{}"}}
+- endpoint: {method: POST, path: /hooked, response: {status: 503}, webhook: {on: any, sleep-time: 0, method: POST, url: "http://`+Free(t)+`/", body: "{}"}}
 `, "--verdict", "own-p99=0ms")
 	for i, requests := range []int{0, 12} {
 		if got := a.Do("POST", "/__admin/runs", ""); got.Status != 201 {

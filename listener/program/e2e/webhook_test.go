@@ -359,3 +359,36 @@ func TestWebhook_ReloadKeepsWhatIsPending(t *testing.T) {
 		t.Errorf("got %v, want /old and /new", got)
 	}
 }
+
+// A webhook of an endpoint says that something was done, so it is not sent with an error, whether the
+// error is declared as an outcome or injected by a latency, unless it says with which statuses it is.
+func TestWebhook_IsSentWithTheStatusesThatItNames(t *testing.T) {
+	t.Parallel()
+	target := NewHookTarget(t, nil)
+	hook := func(to, on string) string {
+		return fmt.Sprintf("{method: POST, sleep-time: 0, url: %q%s}", target.URL+"/"+to, on)
+	}
+	p := Serving(t, `
+- endpoint: {method: POST, path: /injected, latency: {failure-rate: 1}, response: {status: 201}, webhooks: [`+
+		hook("injected", "")+", "+hook("injected-success", ", on: success")+", "+hook("injected-any", ", on: any")+", "+hook("injected-500", ", on: [201, 500]")+", "+hook("injected-201", ", on: [201]")+`]}
+- endpoint: {method: POST, path: /outcome, responses: [{status: 500}], webhooks: [`+
+		hook("outcome", "")+", "+hook("outcome-any", ", on: any")+", "+hook("outcome-500", ", on: [201, 500]")+", "+hook("outcome-201", ", on: [201]")+`]}
+- endpoint: {method: POST, path: /own, responses: [{status: 500, webhooks: [`+hook("own", "")+", "+hook("own-success", ", on: success")+`]}]}
+- endpoint: {method: POST, path: /fine, response: {status: 201}, webhooks: [`+hook("fine", "")+", "+hook("fine-500", ", on: [500]")+`]}
+`)
+	for path, status := range map[string]int{"/injected": 500, "/outcome": 500, "/own": 500, "/fine": 201} {
+		if got := p.Do("POST", path, "").Status; got != status {
+			t.Errorf("%s: status %d, want %d", path, got, status)
+		}
+	}
+	var got []string
+	for range 6 {
+		got = append(got, target.Next(t).URI)
+	}
+	slices.Sort(got)
+	if want := []string{"/fine", "/injected-500", "/injected-any", "/outcome-500", "/outcome-any", "/own"}; !slices.Equal(got, want) {
+		t.Errorf("got the webhooks %q, want %q", got, want)
+	}
+	target.NothingMore(t, p)
+	p.WaitLine(0, "WARN", "is not sent with responses[0], whose status is 500; expected on: any to send it, or on: success to say so")
+}
