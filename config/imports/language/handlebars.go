@@ -53,7 +53,10 @@ func parseHandlebars(text string, java bool) ([]hbNode, error) {
 	if end != "" {
 		p.fail("{{%s}} has no beginning", end)
 	}
-	return nodes, p.err
+	if p.err != nil {
+		return nil, p.err
+	}
+	return nodes, nil
 }
 
 func (p *hbParser) fail(what string, args ...any) {

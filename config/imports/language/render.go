@@ -96,29 +96,19 @@ func member(item, path string) string {
 	return item
 }
 
-// Translate returns a template of a tool in the language, and notes what has no equivalent.
+// Translate returns a Handlebars template of a tool in the language. Tags without an equivalent stay
+// unchanged; the first of them is noted, with the reason. A template that cannot be parsed stays
+// unchanged as a whole, and the reason is noted.
 func Translate(source string, d Dialect) *Template {
-	t := &Template{}
-	d.Note(Handlebars(t, source, d))
-	return t
-}
-
-// Handlebars translates a Handlebars template and appends it to t. Tags without an equivalent stay
-// unchanged; lost describes the first of them, with the reason. A template that cannot be parsed
-// stays unchanged as a whole, and lost is the reason.
-func Handlebars(t *Template, text string, d Dialect) (lost string) {
-	if !strings.Contains(text, "{{") {
-		t.Text(text)
-		return ""
-	}
-	nodes, err := parseHandlebars(text, d.Java())
+	r := hbRenderer{t: &Template{}, dialect: d}
+	nodes, err := parseHandlebars(source, d.Java())
 	if err != nil {
-		t.Text(text)
-		return err.Error()
+		r.t.Text(source)
+		r.lost = err.Error()
 	}
-	r := hbRenderer{t: t, dialect: d}
 	r.nodes(nodes, &Scope{})
-	return r.lost
+	d.Note(r.lost)
+	return r.t
 }
 
 type hbRenderer struct {
