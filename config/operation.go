@@ -111,14 +111,8 @@ func (l Loader) options(s *Spec, dir string) openapi.Options {
 	return openapi.Options{
 		Seed: l.Seed, AllowRemoteRefs: l.AllowRemoteRefs, Checks: l.Validate, Samples: l.SampleRequests,
 		Strict: l.StrictDocuments, BasePath: l.BasePath,
-		Open: func(name string) (*syntax.Node, syntax.Problems) {
-			data, err := files.Read(name)
-			if err != nil {
-				return nil, syntax.Problems{fileProblem(name, err.Error())}
-			}
-			return readDocument(name, data)
-		},
-		Parse: readDocument,
+		Open:  OpenDocument,
+		Parse: ReadDocument,
 		Content: func(name string) ([]byte, error) {
 			if !filepath.IsAbs(name) {
 				name = filepath.Join(dir, name)
@@ -130,9 +124,18 @@ func (l Loader) options(s *Spec, dir string) openapi.Options {
 	}
 }
 
-// readDocument parses a document, or a part of one: YAML (which includes JSON), or EDN if the name
-// has that extension.
-func readDocument(name string, data []byte) (*syntax.Node, syntax.Problems) {
+// OpenDocument reads an OpenAPI document or a JSON Schema, or a part of one, from a file. A problem
+// without a line concerns the whole file.
+func OpenDocument(name string) (*syntax.Node, syntax.Problems) {
+	data, err := files.Read(name)
+	if err != nil {
+		return nil, syntax.Problems{fileProblem(name, err.Error())}
+	}
+	return ReadDocument(name, data)
+}
+
+// ReadDocument parses such a file: YAML (which includes JSON), or EDN if the name has that extension.
+func ReadDocument(name string, data []byte) (*syntax.Node, syntax.Problems) {
 	docs, problems := syntax.Read(name, data)
 	docs = slices.DeleteFunc(docs, func(doc *syntax.Node) bool { return doc.Kind == syntax.NullNode })
 	if len(docs) == 0 {

@@ -70,7 +70,7 @@ func (c *compiler) called(name, url string, item *openapi3.PathItem, pointer str
 				continue
 			}
 			if cb.Delay, cb.Delayed = sleepTime(value); !cb.Delayed {
-				c.wrong(originProblem(op.Origin, fmt.Sprintf("%s is %s; expected a number of seconds, or a duration such as \"250ms\"",
+				c.problems = append(c.problems, originProblem(op.Origin, fmt.Sprintf("%s is %s; expected a number of seconds, or a duration such as \"250ms\"",
 					sleepKey, wording.Clip(string(jsonvalue.Append(nil, value))))))
 			}
 			break

@@ -18,12 +18,10 @@ import (
 // library decodes JSON, but decoding takes one pass, records the place of each object and reports
 // all errors.
 type decoding struct {
-	layouts  layouts
-	strict   bool // see Options
-	modern   bool // OpenAPI 3.1 or later
-	suggest  func(word string, among []string) string
-	problems []problem
-
+	*reports
+	layouts layouts
+	modern  bool // OpenAPI 3.1 or later
+	suggest func(word string, among []string) string
 	broken  map[*syntax.Node]bool // the $ref values of dangling references
 	emptied map[syntax.Pos]bool   // the positions of objects whose dangling references were removed
 	twins   map[*openapi3.Operation]*twin
@@ -45,19 +43,6 @@ type referable struct {
 type place struct {
 	origin   openapi3.Origin
 	location openapi3.Location
-}
-
-func (d *decoding) wrong(n *syntax.Node, format string, args ...any) {
-	d.problems = append(d.problems, problemAt(n, fmt.Sprintf(format, args...)))
-}
-
-// fault reports an error that does not prevent the document from being served.
-func (d *decoding) fault(n *syntax.Node, f fault, format string, args ...any) {
-	d.report(problemAt(n, fmt.Sprintf(format, args...)), f)
-}
-
-func (d *decoding) report(p problem, f fault) {
-	d.problems = append(d.problems, f.served(p, d.strict))
 }
 
 // refuse reports that a node has the wrong kind for its place.

@@ -52,7 +52,7 @@ func Read(root *syntax.Node, location string, opts Options) (doc *Document) {
 	r := newDocumentReader(opts)
 	if err := guarded(func() { r.read(root, location) }); err != nil {
 		r.doc.Operations, r.doc.Catalogue = nil, nil
-		r.problems = append(r.problems, problemAt(root, err.Error()))
+		r.wrong(root, "%s", err)
 	}
 	sources, removed := map[string]*source{location: {root: root}}, map[*syntax.Node][]syntax.Entry(nil)
 	if r.bundle != nil {
@@ -73,7 +73,7 @@ type documentReader struct {
 
 func newDocumentReader(opts Options) *documentReader {
 	return &documentReader{opts: opts, doc: &Document{}, decoding: decoding{
-		strict: opts.Strict, layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}, numbers: jsonvalue.Numbers{}, twins: map[*openapi3.Operation]*twin{},
+		reports: &reports{strict: opts.Strict}, layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}, numbers: jsonvalue.Numbers{}, twins: map[*openapi3.Operation]*twin{},
 	}}
 }
 
@@ -102,26 +102,15 @@ func (r *documentReader) bundled(root *syntax.Node, location string) *syntax.Nod
 		return nil
 	}
 	if r.bundle == nil || r.bundle.root.root != root {
-		b := newBundle(root, location, r.layouts, r.opts)
+		b := newBundle(root, location, r.layouts, r.opts, r.reports)
 		b.adopt(r.bundle)
 		r.bundle = b
 		b.run(r.layouts.of(reflect.TypeFor[openapi3.T]()))
-		r.problems = append(r.problems, b.problems...)
 	}
 	if r.opts.BasePath != "" {
 		rebase(root, r.opts.BasePath)
 	}
 	return root
-}
-
-// failed reports whether one of the problems is an error.
-func (d *decoding) failed() bool {
-	for i := range d.problems {
-		if !d.problems[i].Warning {
-			return true
-		}
-	}
-	return false
 }
 
 // versioned returns the document as OpenAPI 3, or nil when its version is not supported or it
@@ -147,9 +136,7 @@ func (r *documentReader) versioned(root *syntax.Node, location string) *syntax.N
 		r.modern = true
 	case minor == "3.2":
 		r.modern = true
-		p := problemAt(version, "OpenAPI 3.2 is read only as far as it agrees with 3.1")
-		p.Warning = true
-		r.problems = append(r.problems, p)
+		r.warn(version, "", "OpenAPI 3.2 is read only as far as it agrees with 3.1")
 	default:
 		r.wrong(version, "the version is %q%s", wording.Clip(number), accepted)
 		return nil
@@ -162,6 +149,7 @@ func (r *documentReader) versioned(root *syntax.Node, location string) *syntax.N
 
 // compiler turns a document that the library has read into operations.
 type compiler struct {
+	*reports
 	doc     *openapi3.T
 	make    *generate.Maker // makes responses; one for the whole document
 	checker *validate.Compiler
@@ -169,8 +157,6 @@ type compiler struct {
 	samples bool // see Options
 	twins   map[*openapi3.Operation]*twin
 	made    map[*openapi3.Operation]*Operation
-	report  func(problem, fault)
-	wrong   func(problem)
 	out     *Document
 }
 
@@ -185,7 +171,7 @@ func (r *documentReader) compile(kin *openapi3.T, root *syntax.Node) {
 	}
 	c := &compiler{
 		doc: kin, make: generate.New(kin, r.opts.Seed, warn), root: root, out: r.doc, samples: r.opts.Samples,
-		report: r.report, wrong: func(p problem) { r.problems = append(r.problems, p) }, twins: r.twins, made: map[*openapi3.Operation]*Operation{},
+		reports: r.reports, twins: r.twins, made: map[*openapi3.Operation]*Operation{},
 	}
 	c.make.Order = func(s *openapi3.Schema) []string { return r.orders[s] }
 	c.make.Names = func(pointer string) []string {
@@ -255,7 +241,7 @@ func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *o
 	}
 	base, wrong := ServerPath(servers)
 	if wrong != "" {
-		c.report(problemAt(servers.List()[0], wrong), badServer)
+		c.fault(servers.List()[0], badServer, "%s", wrong)
 	}
 	if shown := cmp.Or(base, "/"); !slices.Contains(c.out.BasePaths, shown) {
 		c.out.BasePaths = append(c.out.BasePaths, shown)

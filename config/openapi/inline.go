@@ -20,11 +20,6 @@ const (
 
 const endlessReference = "the reference leads back to itself, so it would never end"
 
-// wrongly reports a reference where OpenAPI has none.
-func (b *bundle) wrongly(ref *syntax.Node) {
-	b.problems = append(b.problems, strayReference.served(problemAt(ref, "OpenAPI has no reference here; expected the value itself"), b.opts.Strict))
-}
-
 // unfold replaces the reference in a node with what it refers to: in a path item, and where OpenAPI
 // has no references.
 func (b *bundle) unfold(n *syntax.Node, l *layout) {
@@ -35,7 +30,7 @@ func (b *bundle) unfold(n *syntax.Node, l *layout) {
 		}
 		b.remove(n, func(e syntax.Entry) bool { return e.Value == ref })
 		if steps > maxInlined {
-			b.wrong(ref, "the reference is the end of a chain of more than "+strconv.Itoa(maxInlined)+" references")
+			b.unresolved(ref, "the reference is the end of a chain of more than "+strconv.Itoa(maxInlined)+" references")
 			return
 		}
 		b.inline(n, ref, l)
@@ -54,16 +49,16 @@ func (b *bundle) inline(n, ref *syntax.Node, l *layout) {
 	isItem := l.section == pathSection
 	switch {
 	case again:
-		b.wrong(ref, endlessReference)
+		b.unresolved(ref, endlessReference)
 		return
 	case b.spread >= maxSpread:
-		b.wrong(ref, "references would be replaced with more than "+strconv.Itoa(maxSpread)+" values")
+		b.unresolved(ref, "references would be replaced with more than "+strconv.Itoa(maxSpread)+" values")
 		return
 	case isItem && target.Kind != syntax.MapNode:
-		b.wrong(ref, "the reference leads to "+target.Kind.String()+"; expected a path item")
+		b.unresolved(ref, "the reference leads to "+target.Kind.String()+"; expected a path item")
 		return
 	case !isItem:
-		b.wrongly(ref)
+		b.fault(ref, strayReference, "OpenAPI has no reference here; expected the value itself")
 	}
 	if target.Kind != syntax.MapNode {
 		n.Kind, n.Text, n.Number, n.Items, n.Entries = target.Kind, target.Text, target.Number, target.Items, nil
@@ -122,9 +117,7 @@ func (b *bundle) example(n *syntax.Node) {
 		b.problems = b.problems[:known]
 		switch path, _, _ := strings.Cut(ref.Text.Value, "#"); filepath.Ext(path) {
 		case ".json", ".yaml", ".yml":
-			p := problemAt(ref, "the reference "+strconv.Quote(wording.Clip(ref.Text.Value))+" does not resolve; the example has it as it is")
-			p.Warning = true
-			b.problems = append(b.problems, p)
+			b.warn(ref, "", "the reference "+strconv.Quote(wording.Clip(ref.Text.Value))+" does not resolve; the example has it as it is")
 		}
 		return
 	}
@@ -169,7 +162,7 @@ func (b *bundle) search(ref *syntax.Node, depth int) (*source, *syntax.Node) {
 		if n := from.anchor(fragment); n != nil {
 			return from, n
 		}
-		b.wrong(ref, "there is no $anchor "+strconv.Quote(wording.Clip(fragment))+" in "+from.label()+"; expected after # the name of one, or a JSON pointer such as #/components/schemas/Pet")
+		b.unresolved(ref, "there is no $anchor "+strconv.Quote(wording.Clip(fragment))+" in "+from.label()+"; expected after # the name of one, or a JSON pointer such as #/components/schemas/Pet")
 		return nil, nil
 	}
 	at := found{from, from.root}
@@ -180,7 +173,7 @@ func (b *bundle) search(ref *syntax.Node, depth int) (*source, *syntax.Node) {
 			if b.opts.Suggest != nil && at.node.Kind == syntax.MapNode && len(b.problems) < mostHints {
 				hint = b.opts.Suggest(token, at.node.Keys())
 			}
-			b.wrong(ref, "the reference "+strconv.Quote(wording.Clip(ref.Text.Value))+" does not resolve: there is no "+strconv.Quote(wording.Clip(token))+" there"+hint)
+			b.unresolved(ref, "the reference "+strconv.Quote(wording.Clip(ref.Text.Value))+" does not resolve: there is no "+strconv.Quote(wording.Clip(token))+" there"+hint)
 			return nil, nil
 		}
 		at = next

@@ -31,12 +31,11 @@ func ReadSchema(root *syntax.Node, location string, opts Options) (*validate.Sch
 	schemas := syntax.NewMap().Set("schema", root)
 	document := syntax.NewMap().SetText("openapi", "3.1.0").Set("info", info).Set("components", syntax.NewMap().Set("schemas", schemas))
 	r := newDocumentReader(opts)
-	r.modern, r.bundle = true, newBundle(document, "", r.layouts, opts)
+	r.modern, r.bundle = true, newBundle(document, "", r.layouts, opts, r.reports)
 	r.bundle.add(&source{name: root.Pos().File, location: location, root: root})
 	var schema *validate.Schema
 	err := guarded(func() {
 		r.bundle.run(r.layouts.of(reflect.TypeFor[openapi3.T]()))
-		r.problems = append(r.problems, r.bundle.problems...)
 		if kin := r.decoded(document); !r.failed() {
 			warn := func(what string) { r.wrong(root, "%s", what) }
 			schema = validate.NewSchema(kin, kin.Components.Schemas["schema"], r.numbers, warn)

@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -153,4 +154,34 @@ func originProblem(o *openapi3.Origin, what string) problem {
 		p.Pos = syntax.Pos{File: o.Key.File, Line: o.Key.Line, Column: o.Key.Column}
 	}
 	return problem{Problem: p}
+}
+
+// reports are the problems of a document that was read so far.
+type reports struct {
+	strict   bool // see Options
+	problems []problem
+}
+
+// wrong reports an error.
+func (r *reports) wrong(n *syntax.Node, format string, args ...any) {
+	r.problems = append(r.problems, problemAt(n, fmt.Sprintf(format, args...)))
+}
+
+// warn reports a warning that is not a fault.
+func (r *reports) warn(n *syntax.Node, kind, what string) {
+	p := problemAt(n, what)
+	p.Warning, p.Kind = true, kind
+	r.problems = append(r.problems, p)
+}
+
+// fault reports an error that does not prevent the document from being served.
+func (r *reports) fault(n *syntax.Node, f fault, format string, args ...any) {
+	r.report(problemAt(n, fmt.Sprintf(format, args...)), f)
+}
+
+func (r *reports) report(p problem, f fault) { r.problems = append(r.problems, f.served(p, r.strict)) }
+
+// failed reports whether one of the problems is an error.
+func (r *reports) failed() bool {
+	return slices.ContainsFunc(r.problems, func(p problem) bool { return !p.Warning })
 }

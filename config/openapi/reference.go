@@ -19,6 +19,7 @@ import (
 // added to the components of the document, and the references are changed to point there. The
 // library sees only references to components.
 type bundle struct {
+	*reports
 	opts    Options
 	layouts layouts
 	root    *source
@@ -36,8 +37,6 @@ type bundle struct {
 	late    []func()           // functions that add components to the document, run last
 	// sectionOf returns the path of a section of components in the document.
 	sectionOf func(section string) []string
-
-	problems []problem
 }
 
 // source is a local or remote file and its contents.
@@ -77,9 +76,9 @@ const (
 	mostHints = 50
 )
 
-func newBundle(root *syntax.Node, location string, ls layouts, opts Options) *bundle {
+func newBundle(root *syntax.Node, location string, ls layouts, opts Options, to *reports) *bundle {
 	b := &bundle{
-		opts: opts, layouts: ls, root: &source{name: root.Pos().File, location: location, root: root},
+		reports: to, opts: opts, layouts: ls, root: &source{name: root.Pos().File, location: location, root: root},
 		sources: map[string]*source{}, mounts: map[mount]string{}, taken: map[string]map[string]bool{},
 		found: map[*syntax.Node]found{}, broken: map[*syntax.Node]bool{}, emptied: map[syntax.Pos]bool{}, removed: map[*syntax.Node][]syntax.Entry{}, named: map[string]*source{},
 		sectionOf: func(section string) []string { return []string{"components", section} },
@@ -104,10 +103,8 @@ func (b *bundle) run(l *layout) {
 	b.late = nil
 }
 
-// wrong reports a reference that does not resolve: an error in strict mode, otherwise a warning.
-func (b *bundle) wrong(n *syntax.Node, what string) {
-	b.problems = append(b.problems, brokenReference.served(problemAt(n, what), b.opts.Strict))
-}
+// unresolved reports a reference that does not resolve.
+func (b *bundle) unresolved(ref *syntax.Node, what string) { b.fault(ref, brokenReference, "%s", what) }
 
 // walk changes the references at and below a node so that they point into the document. Where
 // OpenAPI has no references, it follows them.
@@ -135,7 +132,7 @@ func (b *bundle) below(n *syntax.Node, l *layout) {
 		for value, of := range l.parts(n) {
 			b.walk(value, of)
 		}
-		if l.elem.want == wantMapping && !b.opts.Strict {
+		if l.elem.want == wantMapping && !b.strict {
 			b.remove(n, func(e syntax.Entry) bool { return b.broken[e.Value] })
 		}
 	case wantObject:
@@ -177,7 +174,7 @@ func (b *bundle) object(n *syntax.Node, l *layout) {
 // empty removes a dangling reference from its object, unless Options.Strict is set. A schema then
 // accepts anything.
 func (b *bundle) empty(n, ref *syntax.Node) {
-	if b.broken[ref] && !b.opts.Strict {
+	if b.broken[ref] && !b.strict {
 		b.remove(n, func(e syntax.Entry) bool { return e.Value == ref })
 		b.emptied[n.Pos()] = true
 	}
@@ -209,7 +206,7 @@ func (b *bundle) refer(ref *syntax.Node, l *layout) {
 	tokens := b.tokens(ref.Text.Value)
 	if len(tokens) == 3 && tokens[0] == "components" && tokens[1] != l.section && b.layouts.isSection(tokens[1]) {
 		b.broken[ref] = true
-		b.wrong(ref, "the reference leads to one of "+tokens[1]+"; expected one of "+l.section)
+		b.unresolved(ref, "the reference leads to one of "+tokens[1]+"; expected one of "+l.section)
 		return
 	}
 	if len(tokens) == len(at)+1 && slices.Equal(tokens[:len(at)], at) && b.root.step(b.section(at), tokens[len(at)]) == target {
@@ -298,7 +295,7 @@ func (b *bundle) put(m mount, at []string, ref *syntax.Node, name string) {
 	b.late = append(b.late, func() {
 		value := m.node
 		if _, around := extent(value, n, math.MaxInt); around { // such as "#", the whole document
-			b.wrong(ref, endlessReference)
+			b.unresolved(ref, endlessReference)
 			value = &syntax.Node{Kind: syntax.MapNode, Text: syntax.Text{Pos: value.Pos()}}
 		}
 		n.Entries = append(n.Entries, syntax.NewEntry(free, value))
@@ -372,12 +369,12 @@ func (b *bundle) sourceOf(src *source, ref *syntax.Node, file string) *source {
 		base, _ := url.Parse(src.location)
 		return b.remote(ref, base.ResolveReference(u))
 	case src.remote:
-		b.wrong(ref, "a document from another host refers to "+strconv.Quote(wording.Clip(file))+"; it may refer only to http and https URLs")
+		b.unresolved(ref, "a document from another host refers to "+strconv.Quote(wording.Clip(file))+"; it may refer only to http and https URLs")
 		return nil
 	case scheme == "file" && (u.Host == "" || u.Host == "localhost"):
 		return b.local(src, ref, u.Path)
 	case len(scheme) > 1:
-		b.wrong(ref, "references of "+wording.Clip(scheme)+" are not followed; expected a file, or an http or https URL")
+		b.unresolved(ref, "references of "+wording.Clip(scheme)+" are not followed; expected a file, or an http or https URL")
 		return nil
 	}
 	if decoded, err := url.PathUnescape(file); err == nil {
@@ -407,13 +404,13 @@ func (b *bundle) open(s *source, ref *syntax.Node, read func() (*syntax.Node, sy
 	known := b.sources[s.location]
 	switch {
 	case known != nil && known.root == nil:
-		b.wrong(ref, s.label()+" cannot be read, as reported above")
+		b.unresolved(ref, s.label()+" cannot be read, as reported above")
 		return known
 	case known != nil:
 		return known
 	case len(b.sources) == maxSources:
 		b.sources[""] = &source{}
-		b.wrong(ref, "the document refers to more than "+strconv.Itoa(maxSources)+" files; the rest are not read")
+		b.unresolved(ref, "the document refers to more than "+strconv.Itoa(maxSources)+" files; the rest are not read")
 	}
 	if len(b.sources) > maxSources {
 		return nil
@@ -425,7 +422,7 @@ func (b *bundle) open(s *source, ref *syntax.Node, read func() (*syntax.Node, sy
 		at := problem{Problem: p}
 		if at.Key = ""; p.Pos.Line == 0 {
 			at.What, at.Pos = s.label()+": "+p.What, ref.Pos()
-			at = badFile.served(at, b.opts.Strict)
+			at = badFile.served(at, b.strict)
 		}
 		b.problems = append(b.problems, at)
 	}

@@ -29,7 +29,7 @@ func (b *bundle) remote(ref *syntax.Node, u *url.URL) *source {
 		if b.root.location == "" { // a schema of its own
 			expected = "expected a local file"
 		}
-		b.wrong(ref, fmt.Sprintf("the reference leads to another host, %s; %s", wording.Clip(u.Host), expected))
+		b.unresolved(ref, fmt.Sprintf("the reference leads to another host, %s; %s", wording.Clip(u.Host), expected))
 		return nil
 	}
 	return b.open(&source{name: location, location: location, remote: true}, ref, func() (*syntax.Node, syntax.Problems) {
@@ -37,7 +37,7 @@ func (b *bundle) remote(ref *syntax.Node, u *url.URL) *source {
 		if err != nil {
 			// This is an error, so that a reload keeps the previous configuration, which is better than
 			// one with missing parts.
-			b.problems = append(b.problems, problemAt(ref, fmt.Sprintf("%s cannot be fetched: %v", wording.Clip(location), err)))
+			b.wrong(ref, "%s cannot be fetched: %v", wording.Clip(location), err)
 			return nil, nil
 		}
 		return b.opts.Parse(location, data)

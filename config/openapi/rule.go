@@ -98,13 +98,6 @@ func (d *decoding) checkSchema(n *syntax.Node, s *openapi3.Schema) {
 	}
 }
 
-// warn reports a warning that is not a fault.
-func (d *decoding) warn(n *syntax.Node, kind, what string) {
-	p := problemAt(n, what)
-	p.Warning, p.Kind = true, kind
-	d.problems = append(d.problems, p)
-}
-
 // guarded turns a panic into an error: its cause is a problem of the document.
 func guarded(work func()) (err error) {
 	defer func() {

@@ -23,14 +23,11 @@ var oldSections = map[string]string{"schemas": "definitions", "parameters": "par
 // converted converts a Swagger 2.0 document to OpenAPI 3 and keeps the places of its parts. It
 // returns nil on failure.
 func (r *documentReader) converted(root *syntax.Node, location string) *syntax.Node {
-	p := problemAt(root.Get("swagger"), "this is a document of Swagger 2.0, which is served as if it were converted to OpenAPI 3.0; convert it to use every feature")
-	p.Warning = true
-	r.problems = append(r.problems, p)
-	b := newBundle(root, location, layouts{}, r.opts)
+	r.warn(root.Get("swagger"), "", "this is a document of Swagger 2.0, which is served as if it were converted to OpenAPI 3.0; convert it to use every feature")
+	b := newBundle(root, location, layouts{}, r.opts, r.reports)
 	b.sectionOf = func(section string) []string { return []string{oldSections[section]} }
 	r.bundle = b
 	b.run(b.layouts.of(reflect.TypeFor[openapi2.T]()))
-	r.problems = append(r.problems, b.problems...)
 	if r.failed() {
 		return nil
 	}

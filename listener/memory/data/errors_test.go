@@ -87,7 +87,7 @@ func TestErrors(t *testing.T) {
 		{"- resource: {path: /a, page: {size: 9, max: 3}}", `[0].resource.page.size: is 9; expected at most max, which is 3`},
 		{"- resource: {path: /a, page: {style: link, names: {offset: o}}}", `[0].resource.page.names.offset: is not a parameter of this style; expected page or limit`},
 		{"- resource: {path: /a, allow: [lst]}", `[0].resource.allow[0]: is a text ("lst") (did you mean "list"?); expected`},
-		{"- resource: {path: /a, schema: {file: none.json}}", `mock.yml:1:39: [0].resource.schema.file: file "none.json" cannot be read: no such file or directory`},
+		{"- resource: {path: /a, schema: {file: none.json}}", `mock.yml:1:39: [0].resource.schema.file: file "none.json": there is no such file`},
 		{"- resource: {path: /a, schema: {type: 7}}", `mock.yml:1:32: [0].resource.schema: is not a valid JSON Schema: #/type: is a number; expected the name of a type`},
 		{"- resource: {path: /a, schema: {$ref: 'http://a/b'}}", `[0].resource.schema: is not a valid JSON Schema: #/$ref: the reference leads to another host, a; expected a local file`},
 		{"- resource: {path: /a, schema: {$ref: '#/$defs/b', $defs: {a: {}}}}", `[0].resource.schema: is not a valid JSON Schema: #/$ref: the reference "#/$defs/b" does not resolve: there is no "b" there`},

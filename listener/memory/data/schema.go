@@ -1,12 +1,11 @@
 package data
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"mockserver/config"
 	"mockserver/config/item"
 	"mockserver/config/openapi"
 	"mockserver/config/openapi/validate"
@@ -19,52 +18,29 @@ import (
 // compileSchema compiles the JSON Schema of a resource; it returns nil if there is none. Relative
 // file names are looked up in the directory of the configuration, then in the working directory.
 func compileSchema(r *item.Resource, dir string) (*validate.Schema, syntax.Problems) {
-	at, name, text := r.Schema, filepath.Join(dir, "schema.json"), []byte(r.Schema.Value)
-	if file := r.SchemaFile.Value; file != "" {
-		var err error
+	at, name := r.Schema, filepath.Join(dir, "schema.json")
+	var root *syntax.Node
+	var problems syntax.Problems
+	switch file := r.SchemaFile.Value; {
+	case file != "":
 		at, name = r.SchemaFile, files.Beside(dir, file)
-		if text, err = os.ReadFile(name); err != nil {
-			return nil, syntax.Problems{{Pos: at.Pos, Key: at.Key, What: fmt.Sprintf("file %q cannot be read: %v", file, errors.Unwrap(err))}}
-		}
-	}
-	if len(text) == 0 && at.Value == "" {
-		return nil, nil
+		root, problems = config.OpenDocument(name)
+	case at.Value != "":
+		root, problems = config.ReadDocument(name, []byte(at.Value))
 	}
 	var schema *validate.Schema
-	root, problems := readSchema(name, text)
 	if root != nil && problems.Err() == nil {
-		schema, problems = openapi.ReadSchema(root, name, openapi.Options{Open: openSchema, Suggest: wording.DidYouMean})
+		schema, problems = openapi.ReadSchema(root, name, openapi.Options{Open: config.OpenDocument, Suggest: wording.DidYouMean})
 	}
 	for i := range problems {
-		p := &problems[i]
-		if p.Pos.File == name && r.SchemaFile.Value == "" || p.Pos.Line == 0 {
-			if p.Key != "" {
-				p.What = p.Key + ": " + p.What
-			}
-			p.Pos, p.Key, p.What = at.Pos, at.Key, "is not a valid JSON Schema: "+p.What
+		switch p := &problems[i]; {
+		case p.Pos.Line == 0: // the whole file
+			p.Pos, p.Key, p.What = at.Pos, at.Key, fmt.Sprintf("file %q: %s", r.SchemaFile.Value, p.What)
+		case r.SchemaFile.Value == "" && p.Pos.File == name:
+			p.Pos, p.Key, p.What = at.Pos, at.Key, "is not a valid JSON Schema: "+p.Key+": "+p.What
 		}
 	}
 	return schema, problems
-}
-
-// openSchema reads a file that a schema refers to.
-func openSchema(name string) (*syntax.Node, syntax.Problems) {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return nil, syntax.Problems{{Pos: syntax.Pos{File: name}, What: "cannot be read: " + errors.Unwrap(err).Error()}}
-	}
-	return readSchema(name, text)
-}
-
-func readSchema(name string, text []byte) (*syntax.Node, syntax.Problems) {
-	docs, problems := syntax.Read(name, text)
-	switch {
-	case len(docs) > 0:
-		return docs[0].Document(), problems
-	case problems == nil:
-		problems = syntax.Problems{{Pos: syntax.Pos{File: name}, What: "the file is empty"}}
-	}
-	return nil, problems
 }
 
 // maxViolations is the maximum number of violations that a response lists.
