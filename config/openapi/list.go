@@ -8,6 +8,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/config/openapi/validate"
 	"mockserver/internal/json"
 )
 
@@ -80,15 +81,10 @@ func (c *compiler) list(item *openapi3.PathItem, op *openapi3.Operation, o *Oper
 // limitsOf returns the query parameters of an operation that are integers and limit lists.
 func limitsOf(item *openapi3.PathItem, op *openapi3.Operation) []string {
 	var names []string
-	for _, list := range []openapi3.Parameters{op.Parameters, item.Parameters} {
-		for _, ref := range list {
-			p := ref.Value
-			if p == nil || p.In != openapi3.ParameterInQuery || !slices.Contains(limitNames, limitName(p.Name)) || slices.Contains(names, p.Name) {
-				continue
-			}
-			if p.Schema != nil && p.Schema.Value != nil && p.Schema.Value.Type.Includes("integer") {
-				names = append(names, p.Name)
-			}
+	for _, p := range validate.ParametersOf(item, op) {
+		s := validate.SchemaOf(p)
+		if p.In == openapi3.ParameterInQuery && slices.Contains(limitNames, limitName(p.Name)) && s != nil && s.Type.Includes("integer") {
+			names = append(names, p.Name)
 		}
 	}
 	return names

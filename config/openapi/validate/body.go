@@ -80,7 +80,9 @@ func (m *media) hold(name string, parameters map[string]string, text []byte, fou
 	case name == "application/x-www-form-urlencoded":
 		v = m.readForm(string(text), found)
 	case name == "multipart/form-data":
-		if v, err = m.readParts(parameters["boundary"], text, found); err != nil {
+		object := map[string]any{}
+		v, err = object, eachPart(parameters["boundary"], text, func(part *multipart.Part, content []byte) { m.put(object, part, content, found) })
+		if err != nil {
 			found.add(badRequest, inBody, bodyPointer, "is not multipart/form-data: "+err.Error())
 			return
 		}
@@ -157,13 +159,6 @@ const maxParts = 10_000
 
 var errParts = errors.New("it has more than 10000 parts")
 
-// readParts parses a multipart/form-data body. Each part is JSON, a string or the content of a
-// file.
-func (m *media) readParts(boundary string, text []byte, found *findings) (any, error) {
-	object := map[string]any{}
-	return object, eachPart(boundary, text, func(part *multipart.Part, content []byte) { m.put(object, part, content, found) })
-}
-
 // eachPart calls f for each part of a multipart/form-data body, and its content.
 func eachPart(boundary string, text []byte, f func(part *multipart.Part, content []byte)) error {
 	if boundary == "" {
@@ -189,7 +184,8 @@ func eachPart(boundary string, text []byte, f func(part *multipart.Part, content
 	}
 }
 
-// put adds the value of a part. Several parts with the same name become the items of a list if the
+// put adds the value of a part of a multipart/form-data body: JSON, a string or the content of a
+// file. Several parts with the same name become the items of a list if the
 // schema declares a list or does not describe the property.
 func (m *media) put(object map[string]any, part *multipart.Part, content []byte, found *findings) {
 	name := part.FormName()
@@ -237,9 +233,7 @@ func partValue(f *form, kind string, content []byte, isFile bool) (any, error) {
 // isAmong reports whether a media type is in a list or matches a range in it.
 func isAmong(list, name string) bool {
 	for entry := range strings.SplitSeq(list, ",") {
-		entry, _, _ = strings.Cut(entry, ";")
-		m := media{name: strings.ToLower(strings.TrimSpace(entry))}
-		if m.covers(name) {
+		if m := (media{name: jsonvalue.BaseType(entry)}); m.covers(name) {
 			return true
 		}
 	}

@@ -40,15 +40,14 @@ func New(doc *openapi3.T, exact jsonvalue.Numbers, warn func(kind, pointer, what
 // JSON pointer in the document. Parts that cannot be compiled cause a warning, and requests are
 // checked against the rest. The checks can be used after Finish.
 func (c *Compiler) Add(path, pointer string, item *openapi3.PathItem, source *openapi3.Operation) *Checks {
-	u := unit{c, pointer}
 	checks := &Checks{path: parsePath(path), security: c.security(source, pointer)}
 	for _, p := range ParametersOf(item, source) {
-		if compiled, ok := u.parameter(p); ok {
+		if compiled, ok := c.parameter(p, pointer); ok {
 			checks.parameters = append(checks.parameters, compiled)
 		}
 	}
 	if b := source.RequestBody; b != nil && b.Value != nil {
-		checks.body = u.body(b.Value)
+		checks.body = c.body(b.Value)
 	}
 	return checks
 }
@@ -89,23 +88,17 @@ func SchemaOf(p *openapi3.Parameter) *openapi3.Schema {
 	return ref.Value
 }
 
-// unit compiles the checks of one operation.
-type unit struct {
-	*Compiler
-	pointer string
-}
-
 // formOf returns the form of a schema; nil when there is none.
-func (u *unit) formOf(s *openapi3.Schema) *form {
+func (c *Compiler) formOf(s *openapi3.Schema) *form {
 	if s == nil {
 		return nil
 	}
-	return u.forms.of(u.schemas.reference(s)())
+	return c.forms.of(c.schemas.reference(s)())
 }
 
 // parameter compiles a parameter. It returns false for headers that OpenAPI does not treat as
 // parameters, because they have keys of their own, and, with a warning, for an invalid style.
-func (u *unit) parameter(source *openapi3.Parameter) (parameter, bool) {
+func (c *Compiler) parameter(source *openapi3.Parameter, pointer string) (parameter, bool) {
 	name := strings.ToLower(source.Name)
 	if source.In == inHeader && (name == "accept" || name == "content-type" || name == "authorization") {
 		return parameter{}, false
@@ -116,16 +109,15 @@ func (u *unit) parameter(source *openapi3.Parameter) (parameter, bool) {
 	}
 	method, err := source.SerializationMethod()
 	if err != nil {
-		u.warn(manyUnchecked, u.pointer, "requests are not checked against a parameter: "+err.Error())
+		c.warn(manyUnchecked, pointer, "requests are not checked against a parameter: "+err.Error())
 		return parameter{}, false
 	}
 	p.style, p.explode = method.Style, method.Explode
 	for name := range source.Content {
-		base, _, _ := strings.Cut(strings.ToLower(name), ";")
-		p.json = jsonvalue.IsJSON(strings.TrimSpace(base))
+		p.json = jsonvalue.IsJSON(jsonvalue.BaseType(name))
 	}
 	if len(source.Content) == 0 || p.json {
-		p.form = u.formOf(SchemaOf(source))
+		p.form = c.formOf(SchemaOf(source))
 	}
 	return p, true
 }
@@ -139,14 +131,14 @@ func pointerName(in, name string) string {
 	return name
 }
 
-func (u *unit) body(source *openapi3.RequestBody) *body {
+func (c *Compiler) body(source *openapi3.RequestBody) *body {
 	b := &body{required: source.Required}
 	for names, m := range source.Content {
 		for name := range strings.SplitSeq(names, ",") {
 			name, _, _ = strings.Cut(strings.ToLower(name), ";")
 			compiled := media{name: strings.TrimSpace(name)}
 			if m.Schema != nil {
-				compiled.form = u.formOf(m.Schema.Value)
+				compiled.form = c.formOf(m.Schema.Value)
 			}
 			compiled.properties = propertiesOf(compiled.form, m.Encoding)
 			b.media = append(b.media, compiled)

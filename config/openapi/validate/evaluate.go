@@ -364,12 +364,17 @@ func (r *run) alternatives(list []*schema, one bool, v any, seen *evaluated, all
 	if fitting >= 0 {
 		return
 	}
+	before := r.kept
 	f := r.wrong(isChoice, "fits none of the ", len(list), " alternatives: ")
+	most := r.kept
 	for i := 0; i < len(list) && !r.silent; i++ {
+		r.kept = before // the violations of one alternative are reported
 		if cause := r.part(list[i], v, nil); cause != nil {
-			f.causes, f.leaves = append(f.causes, cause), max(f.leaves, cause.leaves)
+			f.causes = append(f.causes, cause)
 		}
+		most = max(most, r.kept)
 	}
+	r.kept = most
 	all.add(f)
 }
 

@@ -11,7 +11,6 @@ type fault struct {
 	place   []string
 	message string
 	causes  []*fault // of isChoice, why each of the alternatives does not fit
-	leaves  int      // how many violations it can become
 }
 
 // faultKind is what alternatives need to know about a fault.
@@ -30,8 +29,8 @@ const (
 // unfit is the fault if only whether a value fits is needed.
 var unfit = &fault{}
 
-// maxErrors limits how many faults are kept for the values in a list or an object, which may be
-// millions. At least maxViolations of them are reported.
+// maxErrors is the number of faults after which the values in a list or an object, which may be
+// millions, are not checked. At least maxViolations of them are reported.
 const maxErrors = 2 * maxViolations
 
 // wrong returns a fault of the current value, whose message consists of the parts.
@@ -39,7 +38,8 @@ func (r *run) wrong(kind faultKind, parts ...any) *fault {
 	if r.silent {
 		return unfit
 	}
-	return &fault{kind: kind, place: slices.Clone(r.place), message: fmt.Sprint(parts...), leaves: 1}
+	r.kept++
+	return &fault{kind: kind, place: slices.Clone(r.place), message: fmt.Sprint(parts...)}
 }
 
 // wrongAt returns a fault of a property of the current value.
@@ -52,16 +52,14 @@ func (r *run) wrongAt(name, message string) *fault {
 
 // faults collects the faults of a value.
 type faults struct {
-	run    *run
-	list   []*fault
-	leaves int
-	done   bool // only whether the value fits is needed, and it does not
+	run  *run
+	list []*fault
+	done bool // only whether the value fits is needed, and it does not
 }
 
 func (all *faults) add(f *fault) {
 	if f != nil && !all.done {
 		all.list = append(all.list, f)
-		all.leaves += f.leaves
 		all.done = f == unfit
 	}
 }
@@ -75,10 +73,10 @@ func (all *faults) part(s *schema, v any, seen *evaluated) {
 
 // isFull reports whether there are enough faults for a list or an object, of which more is unchecked.
 func (all *faults) isFull() bool {
-	if all.leaves >= maxErrors {
+	if all.run.kept >= maxErrors {
 		all.add(&fault{kind: isCut})
 	}
-	return all.done || all.leaves >= maxErrors
+	return all.done || all.run.kept >= maxErrors
 }
 
 // fault returns all faults as one; nil if there are none.
@@ -89,27 +87,5 @@ func (all *faults) fault() *fault {
 	case 1:
 		return all.list[0]
 	}
-	return &fault{kind: isGroup, place: slices.Clone(all.run.place), causes: all.list, leaves: all.leaves}
-}
-
-// shorten removes the causes beyond a number of leaves, and returns how many leaves remain.
-func (f *fault) shorten(most int) int {
-	if f.leaves <= most || len(f.causes) == 0 {
-		return f.leaves
-	}
-	n := 0
-	for i, cause := range f.causes {
-		switch {
-		case f.kind == isChoice:
-			n = max(n, cause.shorten(most))
-		case n >= most:
-			f.causes = append(slices.Clone(f.causes[:i]), &fault{kind: isCut})
-			f.leaves = n
-			return n
-		default:
-			n += cause.shorten(most - n)
-		}
-	}
-	f.leaves = n
-	return n
+	return &fault{kind: isGroup, place: slices.Clone(all.run.place), causes: all.list}
 }

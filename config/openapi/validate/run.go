@@ -13,6 +13,7 @@ type run struct {
 	patient int // the work after which outcomes are remembered: small values need no memory
 	limit   int // the work after which the run gives up
 	gaveUp  bool
+	kept    int  // how many faults were found
 	silent  bool // only whether the value fits is needed
 	lenient bool // a discriminator of generated values decides, even if other alternatives fit too
 	// circlesFit treats a value as fitting where a schema leads back to itself; if it is false,
@@ -43,6 +44,7 @@ type pairing struct {
 type outcome struct {
 	fits  bool
 	fault *fault // nil when only whether it fits was needed
+	kept  int    // how many faults it consists of
 }
 
 // The limits on the work of a validation: a constant, plus an amount for each part of the value.
@@ -95,15 +97,12 @@ func (r *run) follow(s *schema, v any, seen *evaluated) *fault {
 		}
 	}
 	r.work++
-	circles := r.circles
+	circles, kept := r.circles, r.kept
 	r.stack = append(r.stack, followed{s, depth})
 	f := r.check(s, v, seen)
 	r.stack = r.stack[:len(r.stack)-1]
-	if f != nil {
-		f.shorten(maxErrors) // a recursive schema may have this many errors at each level
-	}
 	if r.work >= r.patient && r.circles == circles { // inside a circle, the outcome depends on where the circle was entered
-		r.remember(s, v, f)
+		r.remember(s, v, f, r.kept-kept)
 	}
 	return f
 }
@@ -134,18 +133,21 @@ func (r *run) recall(s *schema, v any, seen *evaluated) (*fault, bool) {
 	case r.silent:
 		return unfit, true
 	}
-	// A fault is reported with its place.
-	return known.fault, known.fault != nil && (isPart || slices.Equal(known.fault.place, r.place))
+	if known.fault == nil || !isPart && !slices.Equal(known.fault.place, r.place) {
+		return nil, false // a fault is reported with its place
+	}
+	r.kept += known.kept
+	return known.fault, true
 }
 
-func (r *run) remember(s *schema, v any, f *fault) {
+func (r *run) remember(s *schema, v any, f *fault, kept int) {
 	if r.memory == nil {
 		r.memory = map[pairing]outcome{}
 	}
 	key, _ := pairingOf(s, v)
 	known := outcome{fits: f == nil}
 	if !r.silent {
-		known.fault = f
+		known.fault, known.kept = f, kept
 	}
 	r.memory[key] = known
 }
