@@ -2,10 +2,8 @@ package openapi
 
 import (
 	"cmp"
-	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -101,11 +99,9 @@ func (r *documentReader) bundled(root *syntax.Node, location string) *syntax.Nod
 	if root = r.versioned(root, location); root == nil {
 		return nil
 	}
-	if r.bundle == nil || r.bundle.root.root != root {
-		b := newBundle(root, location, r.layouts, r.opts, r.reports)
-		b.adopt(r.bundle)
-		r.bundle = b
-		b.run(r.layouts.of(reflect.TypeFor[openapi3.T]()))
+	if r.bundle == nil { // otherwise it was converted
+		r.bundle = newBundle(root, location, r.layouts, r.opts, r.reports)
+		r.bundle.run(r.layouts.of(reflect.TypeFor[openapi3.T]()))
 	}
 	if r.opts.BasePath != "" {
 		rebase(root, r.opts.BasePath)
@@ -301,21 +297,6 @@ func (b *bundle) target(n *syntax.Node) *syntax.Node {
 		n = next
 	}
 	return n
-}
-
-// adopt takes over the files that another bundle has read for the document before the document was
-// converted.
-func (b *bundle) adopt(other *bundle) {
-	if other == nil {
-		return
-	}
-	b.files, b.removed = other.files, other.removed
-	for location, s := range other.sources {
-		if location != b.root.location {
-			b.sources[location] = s
-		}
-	}
-	b.sources[strconv.Quote(fmt.Sprint(b.root.location))] = other.root // for the pointers of problems in the original document
 }
 
 // Bundled returns a document in the form that package export expects: everything that it references

@@ -1,29 +1,16 @@
 package openapi
 
 import (
-	"cmp"
 	"reflect"
 
 	"mockserver/config/syntax"
 )
 
 // Kind is a kind of object in a document.
-type Kind struct {
-	// Section is the section of components for objects of this kind; "" for none.
-	Section string
-	of      *layout // of the object
-}
+type Kind struct{ of *layout }
 
 // KindOf returns the kind of object that a value of one of the library's types is decoded from.
-func KindOf[T any]() Kind { return layouts{}.of(reflect.TypeFor[T]()).kind() }
-
-func (l *layout) kind() Kind {
-	k := Kind{Section: cmp.Or(l.section, l.inner().section), of: l.inner()}
-	if k.Section == pathSection {
-		k.Section = "pathItems"
-	}
-	return k
-}
+func KindOf[T any]() Kind { return Kind{layouts{}.of(reflect.TypeFor[T]()).inner()} }
 
 // Is reports whether objects of the kind are decoded into T.
 func (k Kind) Is(t reflect.Type) bool { return k.of.typ == t }
@@ -31,7 +18,7 @@ func (k Kind) Is(t reflect.Type) bool { return k.of.typ == t }
 // Each calls do for each object that is a member of n, or an item or a value of one.
 func (k Kind) Each(n *syntax.Node, do func(*syntax.Node, Kind)) {
 	for value, l := range k.of.parts(n) {
-		switch below := l.kind(); below.of.want {
+		switch below := (Kind{l.inner()}); below.of.want {
 		case wantObject, wantMapLike:
 			do(value, below)
 		case wantList, wantMap:

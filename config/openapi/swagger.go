@@ -56,6 +56,9 @@ func (r *documentReader) converted(root *syntax.Node, location string) *syntax.N
 	}
 	settle(made, root)
 	kept.give(made, r.layouts.of(reflect.TypeFor[openapi3.T]()))
+	b.sources[strconv.Quote(location)] = b.root // for the pointers of problems in the original document
+	b.root = &source{name: b.root.name, location: location, root: made}
+	b.add(b.root)
 	return made
 }
 
