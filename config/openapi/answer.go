@@ -80,26 +80,23 @@ func keyOrder(declared string) int {
 // the lowest success status, else the default, else the lowest redirection, else the lowest status
 // of all.
 func chosenStatus(declared []string) string {
-	best, bestRank := "", []int{}
-	for _, key := range declared {
-		status, ok := statusOf(key)
-		if !ok {
-			continue
-		}
-		rank := []int{3, status, keyOrder(key)}
-		switch {
+	rank := func(key string) []int {
+		switch status, _ := statusOf(key); {
 		case keyOrder(key) == 2:
-			rank[0] = 1
+			return []int{1}
 		case status < 300:
-			rank[0] = 0
+			return []int{0, status, keyOrder(key)}
 		case status < 400:
-			rank[0] = 2
-		}
-		if best == "" || slices.Compare(rank, bestRank) < 0 {
-			best, bestRank = key, rank
+			return []int{2, status, keyOrder(key)}
+		default:
+			return []int{3, status, keyOrder(key)}
 		}
 	}
-	return best
+	usable := slices.DeleteFunc(slices.Clone(declared), func(key string) bool { _, ok := statusOf(key); return !ok })
+	if len(usable) == 0 {
+		return ""
+	}
+	return slices.MinFunc(usable, func(a, b string) int { return slices.Compare(rank(a), rank(b)) })
 }
 
 // response returns the answers of one status: for each media type, one for each example, or one

@@ -57,18 +57,9 @@ func (f *pathForm) parameters(declared []*openapi3.Parameter) []generate.PathPar
 			}
 		}
 	}
-	before, last, _ := cutLast(f.plain)
-	if i := len(all) - 1; i >= 0 && strings.HasPrefix(last, "{"+all[i].Name+"}") {
-		_, all[i].Object, _ = cutLast(before)
+	segments := strings.Split(f.plain, "/") // at least two: a path begins with a slash
+	if i, last := len(all)-1, len(segments)-1; i >= 0 && strings.HasPrefix(segments[last], "{"+all[i].Name+"}") {
+		all[i].Object = segments[last-1]
 	}
 	return all
-}
-
-// cutLast cuts a path before its last segment.
-func cutLast(path string) (before, last string, ok bool) {
-	i := strings.LastIndexByte(path, '/')
-	if i < 0 {
-		return "", path, false
-	}
-	return path[:i], path[i+1:], true
 }

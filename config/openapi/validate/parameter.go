@@ -76,16 +76,11 @@ func pairsOf(query string) []pair {
 
 // formDecoded and pathDecoded decode the escapes in a string and report whether
 // all of them are valid. If not, the string stays unchanged.
-func formDecoded(s string) (string, bool) {
-	d, err := url.QueryUnescape(s)
-	if err != nil {
-		return s, false
-	}
-	return d, true
-}
+func formDecoded(s string) (string, bool) { return unescaped(s, url.QueryUnescape) }
+func pathDecoded(s string) (string, bool) { return unescaped(s, url.PathUnescape) }
 
-func pathDecoded(s string) (string, bool) {
-	d, err := url.PathUnescape(s)
+func unescaped(s string, unescape func(string) (string, error)) (string, bool) {
+	d, err := unescape(s)
 	if err != nil {
 		return s, false
 	}
