@@ -263,6 +263,17 @@ func TestPathsOfDocuments(t *testing.T) {
 	}
 }
 
+// A problem of a converted document names its place in the original one.
+func TestSwagger2_PointersAreThoseOfTheOriginal(t *testing.T) {
+	for range 20 {
+		spec := config.Parse("old.yml", []byte(`{swagger: "2.0", info: {title: t, version: "1"}, paths: {}, definitions: {Loop: {allOf: [{$ref: "#/definitions/Loop"}]}}}`))
+		if got := fmt.Sprint(spec.Problems); !strings.Contains(got, "#/definitions/Loop: the schema contains itself") {
+			t.Fatalf("got %s", got)
+		}
+	}
+}
+
+// TestSwagger2: a document of Swagger 2.0 is converted, with a warning, and keeps its positions.
 func TestSwagger2(t *testing.T) {
 	spec := config.Load("testdata/openapi/swagger2.json")
 	warnings := spec.Problems.Warnings()

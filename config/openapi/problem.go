@@ -59,8 +59,8 @@ func pointed(problems []problem, sources map[string]*source, removed map[*syntax
 		}
 	}
 	if len(wanted) > 0 {
-		for _, s := range sources {
-			if s.root != nil {
+		for _, location := range jsonvalue.SortedNames(sources) { // the quoted one of a converted document comes first
+			if s := sources[location]; s.root != nil {
 				point(s.root, nil, wanted, removed)
 			}
 		}
