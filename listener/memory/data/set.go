@@ -25,6 +25,7 @@ type set struct {
 	settled  bool       // a later change to the file would be noticed
 	sum      uint64     // hash of the content of the file
 	base     *state.Base
+	anew     bool // base was read for the declaration, and is not yet that of Set
 	options  state.Options
 	members  []*state.Member
 	key      []string   // the path to the key

@@ -150,7 +150,7 @@ func (s *Sets) declare(d *item.Data, name string) (*set, syntax.Problems) {
 	}
 	var base *state.Base
 	base, wrong = made.read()
-	made.base = base
+	made.base, made.anew = base, true
 	return made, append(problems, wrong...)
 }
 
@@ -165,7 +165,7 @@ func (s *Sets) Commit() {
 		switch {
 		case known == nil:
 			s.store.Attach(made.Set)
-		case made.base != known.base:
+		case made.anew:
 			made.Declare(made.options, made.base, made.declared.OnChange != item.ChangeReset)
 		}
 	}
