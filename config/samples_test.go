@@ -63,7 +63,7 @@ func TestHowManyPointsACurveHas(t *testing.T) {
 	for _, c := range []struct {
 		samples, points int
 		last            float64
-	}{{1, 0, 0}, {2, 0, 0}, {3, 1, 50}, {100, 98, 98.989899}, {101, 25, 99.5}, {9_999, 25, 99.5}, {10_000, 26, 99.9}, {100_000, 27, 99.99}} {
+	}{{1, 0, 0}, {2, 0, 0}, {3, 1, 50}, {100, 98, 98.989899}, {101, 30, 99}, {9_999, 73, 99.989998}, {10_000, 26, 99.9}, {100_000, 27, 99.99}} {
 		all := make([]time.Duration, c.samples)
 		for i := range all {
 			all[i] = time.Duration(i+1) * time.Microsecond
@@ -72,6 +72,17 @@ func TestHowManyPointsACurveHas(t *testing.T) {
 		if len(got.Points) != c.points || c.points > 0 && got.Points[c.points-1].Rank != c.last {
 			t.Errorf("%d samples: %d points, %+v", c.samples, len(got.Points), got.Points)
 		}
+	}
+	// 1,000 samples, of which the largest are 47 ms and 200 ms: p99.9 is what was recorded.
+	all := make([]time.Duration, 998)
+	for i := range all {
+		all[i] = time.Duration(i+1) * 10 * time.Microsecond
+	}
+	if got := lengthAt(samples.Of(append(all, 47*ms, 200*ms)), 99.8); got < 9*ms || got > 47*ms {
+		t.Errorf("p99.8 is %v, want at most the second largest, 47ms", got)
+	}
+	if got := lengthAt(samples.Of(append(all, 47*ms, 200*ms)), 100*998.0/999); math.Abs(float64(got-47*ms)) > 1000 {
+		t.Errorf("the second largest is %v, want 47ms", got)
 	}
 	if c := samples.Of([]time.Duration{ms, ms, ms}); c.Min != ms || c.Max != ms || len(c.Points) != 0 {
 		t.Errorf("equal samples: %+v", c)
@@ -152,7 +163,7 @@ func TestFormats(t *testing.T) {
 		count            int64
 	}{
 		{"wrk2", "out.txt", wrk2, samples.Options{}, ms, 5 * ms, 20 * ms, 1000},
-		{"wrk", "out.txt", wrk, samples.Options{}, 0, 635910 * time.Nanosecond, 1350 * time.Microsecond, 1},
+		{"wrk", "out.txt", wrk, samples.Options{}, 635910 * time.Nanosecond, 635910 * time.Nanosecond, 1350 * time.Microsecond, 1},
 		{"vegeta", "out.txt", vegeta, samples.Options{}, 90430 * time.Microsecond, 108270 * time.Microsecond, 1980 * ms, 1},
 		{"vegeta hdrplot", "plot.txt", hdrplot, samples.Options{}, 1500 * time.Microsecond, 3 * ms, 9500 * time.Microsecond, 10},
 		{"vegeta JSON", "report.json", vegetaJSON, samples.Options{}, 500 * time.Microsecond, ms, 8 * ms, 77},

@@ -29,6 +29,9 @@ const (
 	// beyond is how many samples must be above a percentile of nines, such as 99.9, to make it a
 	// point.
 	beyond = 10
+	// largestEach is the number of samples below which the largest ones are points of their own, in
+	// place of percentiles with fewer than beyond samples above them.
+	largestEach = 10_000
 )
 
 // ranks are the ranks of the points of a curve of many samples, closer towards both ends.
@@ -78,7 +81,11 @@ func curve(n int64, at func(i int64) time.Duration) Curve {
 		}
 		return c
 	}
+	last := int64(0)
 	for _, rank := range ranksOf(n) {
+		if n < largestEach && (100-rank)/100*float64(n) < beyond-1e-6 {
+			break
+		}
 		place := rank / 100 * float64(n-1)
 		low := int64(place)
 		length := at(low)
@@ -86,6 +93,12 @@ func curve(n int64, at func(i int64) time.Duration) Curve {
 			length += time.Duration(math.Round(part * float64(at(low+1)-length)))
 		}
 		c.Points = append(c.Points, Point{rank, length})
+		last = int64(math.Ceil(place))
+	}
+	if n < largestEach {
+		for i := last + 1; i < n-1; i++ {
+			c.Points = append(c.Points, Point{rounded(100 * float64(i) / float64(n-1)), at(i)})
+		}
 	}
 	return c
 }

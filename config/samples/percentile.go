@@ -91,9 +91,7 @@ func (t *percentileTable) curve() (Curve, error) {
 		return Curve{}, nil
 	}
 	c := Curve{Count: max(t.count, 1), Max: rows[len(rows)-1].length}
-	if rows[0].rank == 0 {
-		c.Min = rows[0].length
-	}
+	c.Min = rows[0].length // if the minimum is not known, nothing is shorter than the first percentile
 	if len(rows) <= pointEach {
 		for _, r := range rows {
 			if r.rank > 0 && r.rank < 100 {
