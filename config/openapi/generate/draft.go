@@ -238,7 +238,10 @@ func (d *draft) made(g *merged, a ask, attempt int, bare bool) (any, bool) {
 		return nil, true
 	case kindBoolean:
 		v := d.random.IntN(2) == 0
-		return v == d.fits(a, v), true
+		if (g.hard || a.taken != nil) && !d.fits(a, v) {
+			v = !v
+		}
+		return v, true
 	case kindInteger, kindNumber, kindFraction:
 		return d.number(g.bounds(d.m.Numbers), a, kind == kindInteger)
 	case kindString:

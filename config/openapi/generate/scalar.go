@@ -30,7 +30,13 @@ func (d *draft) text(g *merged, a ask) (any, bool) {
 		return "", false
 	}
 	patterns, last := d.patterns(g), ""
-	isFree := !g.hard && low == 0 && high == text.LongestText && len(patterns)+len(g.formats()) == 0 && a.taken == nil
+	if !g.hard && !d.wild && low == 0 && high == text.LongestText && len(patterns)+len(g.formats()) == 0 && a.taken == nil {
+		f := d.factsOf(a)
+		if s, ok := f.Text(f.Hint(a.name), 0); ok {
+			return s, true
+		}
+		return invent.Word(d.random), true
+	}
 	for _, way := range d.ways(g, a, patterns, low, high) {
 		for try := range textTries {
 			if d.effort < low/bytesAValue {
@@ -46,7 +52,7 @@ func (d *draft) text(g *merged, a ask) (any, bool) {
 				d.effort--
 			}
 			isOther := func(p *text.Pattern) bool { return !p.Matches(s) }
-			if last = s; isFree || !slices.ContainsFunc(patterns, isOther) && d.fits(a, s) {
+			if last = s; !slices.ContainsFunc(patterns, isOther) && d.fits(a, s) {
 				return s, true
 			}
 		}
