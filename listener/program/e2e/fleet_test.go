@@ -770,3 +770,33 @@ func TestFleet_AsksOverTLS(t *testing.T) {
 		t.Errorf("with a file that is not a CA: %d %s", code, said)
 	}
 }
+
+// The report of a run of all replicas is final once the webhooks of its requests have ended on each of
+// them; webhooks of later requests do not count.
+func TestFleet_TheReportIsFinalOnceItsWebhooksHaveEnded(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	target := NewHookTarget(t, func(_ int, _ http.ResponseWriter, _ *http.Request) { <-release })
+	configuration := fmt.Sprintf("- endpoint: {method: POST, path: /a, response: {}, webhook: {method: POST, sleep-time: 0, url: %q}}\n", target.URL)
+	addresses := harness.UnusedAddresses(t, 2)
+	all := []*member{start(t, addresses, 0, configuration), start(t, addresses, 1, configuration)}
+	agreed(t, all[0])
+	id := begin(t, all[0], `{"settle": "1h"}`)
+	for _, m := range all {
+		m.Do("POST", "/a", "")
+	}
+	report := stop(t, all[0], id)
+	all[0].Do("POST", "/a", "")
+	if report.Final || report.Total.WebhooksStarted != 2 || report.Total.WebhooksPending != 2 {
+		t.Errorf("at the end: final %v, %d started, %d pending", report.Final, report.Total.WebhooksStarted, report.Total.WebhooksPending)
+	}
+	close(release)
+	harness.Until(t, "the report is final", func() bool {
+		*report = runs.Report{}
+		all[1].admin.Get("/__admin/fleet/runs/"+id).Into(t, 200, report)
+		return report.Final
+	})
+	if report.Total.WebhooksSent != 2 || report.Total.WebhooksPending != 0 || report.Total.WebhookLag.Count != 2 {
+		t.Errorf("%d sent, %d pending, %d timed; want 2, 0 and 2", report.Total.WebhooksSent, report.Total.WebhooksPending, report.Total.WebhookLag.Count)
+	}
+}
