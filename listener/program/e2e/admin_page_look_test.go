@@ -295,7 +295,7 @@ func TestPage_TablesFitOrScrollWithTheirHead(t *testing.T) {
 	for i := range 200 {
 		fmt.Fprintf(&text, "- endpoint: {method: GET, path: \"/things/%d/parts/:part\", response: {status: 200, body: ok}}\n", i)
 	}
-	text.WriteString(`- endpoint: {method: POST, path: /hooked, response: {status: 503, body: "{}"}, webhook: {sleep-time: 3600, method: POST, url: "http://127.0.0.1:9/a/very/long/path/that/does/not/fit/on/a/narrow/screen/of/a/phone", body: "{}"}}` + "\n")
+	text.WriteString(`- endpoint: {method: POST, path: /hooked, response: {status: 503, body: "{}"}, webhook: {on: any, sleep-time: 3600, method: POST, url: "http://127.0.0.1:9/a/very/long/path/that/does/not/fit/on/a/narrow/screen/of/a/phone", body: "{}"}}` + "\n")
 	mock, admin := Administered(t, text.String(), "--journal-sample", "1")
 	if got := admin.Do("POST", "/__admin/runs", `{"name": "`+strings.Repeat("name ", 15)+`"}`); got.Status != 201 {
 		t.Fatal(got)
