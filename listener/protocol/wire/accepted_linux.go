@@ -222,7 +222,7 @@ func (s *accepted) setDeadline(by *time.Time, t time.Time, set func(*os.File, ti
 	defer s.mu.Unlock()
 	switch {
 	case s.closed:
-		return s.failure("set", net.ErrClosed)
+		return net.ErrClosed // failure may ask for the address, for which mu is locked
 	case s.file == nil:
 		*by = t
 		return nil

@@ -134,7 +134,15 @@ func TestAccepted_EarlyDeadline(t *testing.T) {
 
 // Closing ends a wait, and closes the descriptor after a use that is in progress, not during it.
 func TestAccepted_Close(t *testing.T) {
-	client, server := accept(t, "127.0.0.1")
+	for _, host := range []string{"127.0.0.1", "0.0.0.0"} { // at the latter, the socket is asked for its address
+		closeWaiting(t, host)
+	}
+	closeUsed(t)
+}
+
+func closeWaiting(t *testing.T, host string) {
+	t.Helper()
+	client, server := accept(t, host)
 	read := make(chan error)
 	go func() {
 		_, err := server.Read(make([]byte, 1))
@@ -157,8 +165,11 @@ func TestAccepted_Close(t *testing.T) {
 	if _, err := client.Read(make([]byte, 1)); err != io.EOF {
 		t.Errorf("the client got %v, want the end", err)
 	}
+}
 
-	client, server = accept(t, "127.0.0.1")
+func closeUsed(t *testing.T) {
+	t.Helper()
+	client, server := accept(t, "127.0.0.1")
 	must(t, rawAccepted{server}.Read(func(fd uintptr) bool {
 		must(t, server.Close())
 		if _, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_TYPE); err != nil {
