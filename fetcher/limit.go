@@ -58,7 +58,8 @@ func (b *reader) larger(size, limit int64) []byte {
 	if size < limit/2 {
 		return make([]byte, 0, size)
 	}
-	if unused := b.set(nil); int64(cap(unused)) > limit {
+	unused := b.set(nil)
+	if n := int64(cap(unused)); limit < n && n <= 2*limit { // not that of a much higher limit, because contents are kept
 		return unused
 	}
 	return make([]byte, 0, limit+1)

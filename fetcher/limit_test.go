@@ -44,6 +44,13 @@ func TestReadAll_LeavesFewCopies(t *testing.T) {
 	if used := after.TotalAlloc - before.TotalAlloc; used > limit*3/2 {
 		t.Errorf("%d bytes were allocated for %d, want at most %d", used, size, limit*3/2)
 	}
+	r := new(reader) // its buffer from an endless content with a much higher limit is not kept with a content
+	if _, err := r.readAll(zeros{}, 0, 4*limit); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("an endless content: error %v, want that it is too large", err)
+	}
+	if content, err = r.readAll(io.LimitReader(zeros{}, size), 0, limit); err != nil || cap(content) > 2*limit {
+		t.Errorf("a buffer of %d bytes for %d, %v", cap(content), len(content), err)
+	}
 }
 
 // zeros is an endless reader of zeros.
