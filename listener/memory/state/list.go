@@ -165,11 +165,24 @@ func (v *version) within(order int, from, to Bound) Rows {
 	return l
 }
 
-// orderedBy returns the same rows, with an order that the base lacks.
+// orderedBy returns the same rows, with an order that the base lacks as the only one.
 func (v *version) orderedBy(m *Member) *version {
-	var b Builder
-	Rows{v: v, order: insertion}.Each(0, 1, func(r Row) bool { return b.Add(r.Key, r.JSON) == nil })
-	return newVersion(b.Base([]*Member{m}))
+	b := *v.base
+	b.orders = []baseOrder{newBaseOrder(&b, m)}
+	w := v.edit(true)
+	w.base, w.orders, w.free = &b, nil, nil
+	v.rows.each(func(r *record) bool {
+		var before, after []byte
+		if !r.inserted {
+			_, before = b.row(uint32(r.seq))
+		}
+		if !r.isDeleted() {
+			after = r.json()
+		}
+		w.reorder(r.seq, before, after, 0)
+		return true
+	})
+	return w
 }
 
 // edge returns an entry before or after all entries with a value.

@@ -1139,6 +1139,44 @@ func TestSet_RequestsGoOnWhileItIsDeclaredAnew(t *testing.T) {
 	}
 }
 
+// TestTx_AnOrderThatIsGone: a request that arrived before a reload lists rows by an order that the set
+// no longer has. They are the rows of the set, at the same positions.
+func TestTx_AnOrderThatIsGone(t *testing.T) {
+	store := state.New(0)
+	set := add(store, "s", state.Options{}, baseOf(t, item{"a", "g", 5}, item{"b", "g", 4}, item{"c", "g", 3}, item{"d", "g", 2}))
+	var tx state.Tx
+	for _, i := range []item{{"x", "h", 1}, {"e", "h", 1}, {"c", "h", 9}, {"f", "g", 0}} {
+		tx.Begin(store)
+		tx.Put(set, nil, []byte(i.ID), i.text(), nil)
+		tx.Delete(set, nil, []byte{i.ID[0] - 2})
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := func() (rows []string) {
+		tx.Begin(store)
+		tx.Within(set, nil, members[1], state.Bound{}, state.Bound{}).Each(0, 1, func(r state.Row) bool {
+			rows = append(rows, string(r.JSON))
+			if is := tx.Get(set, nil, r.Key); r.Seq != is.Seq || string(r.JSON) != string(is.JSON) {
+				t.Errorf("row %d is %s, want row %d, %s", r.Seq, r.JSON, is.Seq, is.JSON)
+			}
+			return true
+		})
+		return rows
+	}
+	before := list()
+	var b state.Builder
+	for _, i := range []item{{"a", "g", 5}, {"b", "g", 4}, {"c", "g", 3}, {"d", "g", 2}} {
+		if err := b.Add([]byte(i.ID), i.text()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set.Declare(state.Options{}, b.Base(nil), true)
+	if after := list(); !slices.Equal(before, after) || len(after) != 5 {
+		t.Errorf("got %q, want %q", after, before)
+	}
+}
+
 // TestSet_ForgetsTheRowsThatAKeyHad deletes and inserts a row again and again among many others.
 // The entries of its earlier rows have the same hash, so no bucket can separate them.
 func TestSet_ForgetsTheRowsThatAKeyHad(t *testing.T) {
