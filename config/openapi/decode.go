@@ -147,7 +147,7 @@ func (d *decoding) types(n *syntax.Node, v reflect.Value) {
 			*into = append(*into, item.Text.Value)
 		}
 	default:
-		d.refuse(n, "the name of a type, such as string or object,")
+		d.refuse(n, "the name of a type, such as string or object")
 	}
 }
 

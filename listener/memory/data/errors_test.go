@@ -130,6 +130,7 @@ func TestWarnings(t *testing.T) {
 		{find + "find: {r: {in: o, key: path-params.id}, s: {in: o, key: r}}, response: {}}", ""}, // r is a row
 		{find + "do: [{delete: {in: o, key: id}}], response: {}}", `[1].endpoint.do[0].delete.key: "id" ` + text},
 		{find + "responses: [{do: [{put: {in: o, key: id}}]}]}", `[1].endpoint.responses[0].do[0].put.key: "id" ` + text},
+		{"- resource: {path: /a, schema: {enum: []}}", `mock.yml:1:32: [0].resource.schema: #/enum: the enum is empty`},
 		{"- data: {name: o, isolate: X-VU}", `mock.yml:1:28: [0].data.isolate: "X-VU" ` + text},
 		{"- scenario: {name: o, first: new, per: id}", `mock.yml:1:40: [0].scenario.per: "id" ` + text},
 		{scenario, ""},

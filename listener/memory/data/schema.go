@@ -37,7 +37,10 @@ func compileSchema(r *item.Resource, dir string) (*validate.Schema, syntax.Probl
 		case p.Pos.Line == 0: // the whole file
 			p.Pos, p.Key, p.What = at.Pos, at.Key, fmt.Sprintf("file %q: %s", r.SchemaFile.Value, p.What)
 		case r.SchemaFile.Value == "" && p.Pos.File == name:
-			p.Pos, p.Key, p.What = at.Pos, at.Key, "is not a valid JSON Schema: "+p.Key+": "+p.What
+			p.Pos, p.Key, p.What = at.Pos, at.Key, p.Key+": "+p.What
+			if !p.Warning {
+				p.What = "is not a valid JSON Schema: " + p.What
+			}
 		}
 	}
 	return schema, problems
