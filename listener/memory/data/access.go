@@ -78,7 +78,7 @@ func (s *Sets) Compile(e *item.Endpoint, scope *renderer.Scope) (*Access, syntax
 		}
 		problems = append(problems, a.claim(f.Name, f.Pos, f.Key)...)
 		made, wrong := s.compileFind(f, scope) // later entries may use earlier ones
-		if made.pick == pickNext {
+		if made.pick == pickNext && made.set != nil {
 			made.turns = s.turnsOf(made.set.declared.Name, strings.Join([]string{e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value}, " "), f.Name)
 		}
 		problems = append(problems, wrong...)

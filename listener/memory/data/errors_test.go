@@ -50,6 +50,7 @@ func TestErrors(t *testing.T) {
 		{"- data: {name: a, full: newest}", `[0].data.full: is a text ("newest"); expected refuse or oldest`},
 		{"- data: {name: a, new-key: \"{{nothing}}\"}", `unknown variable "nothing"`},
 		{"- endpoint: {path: /, find: {u: {in: users}}, response: {}}", `mock.yml:1:38: [0].endpoint.find.u.in: there is no set "users"; expected the name of a data item, but there are none`},
+		{"- endpoint: {path: /, find: {u: {in: users, pick: next}}, response: {}}", `[0].endpoint.find.u.in: there is no set "users"`},
 		{"- data: {name: user}\n- endpoint: {path: /, find: {u: {in: users}}, response: {}}", `there is no set "users" (did you mean "user"?); sets are user`},
 		{"- data: {name: a}\n- endpoint: {path: /, find: {now: {in: a}}, response: {}}", `[1].endpoint.find.now: "now" is a word of the template language; expected another name`},
 		{"- data: {name: a}\n- endpoint: {path: /, find: {1u: {in: a}}, response: {}}", `[1].endpoint.find.1u: is not a name: a letter, followed by`},
