@@ -58,6 +58,7 @@ func (c *conversation) small() int { return c.buffers(wire.ReadBuffer) }
 func (c *conversation) large() int { return c.buffers(wire.MaxHeader) }
 
 func (c *conversation) buffers(size int) int {
+	synctest.Wait() // its goroutine changes them
 	if c.conn.BufferSize() == size {
 		return 1
 	}

@@ -67,6 +67,7 @@ type deadlines struct {
 
 // reading is what was received, and how much of it was read.
 type reading struct {
+	inSize   atomic.Int32  // of in, in bytes; 0 while there is none
 	in       *bufio.Reader // what was received and not taken yet; nil while the connection has no buffer
 	large    bool          // in has MaxHeader bytes instead of ReadBuffer
 	grows    bool          // it becomes large when more arrives
@@ -209,13 +210,9 @@ func (c *Connection) Chooses() (prefers, accepts bool) {
 	return c.preferred, c.accepted
 }
 
-// BufferSize returns the size of the buffer that the connection is read into; 0 while it is parked.
-func (c *Connection) BufferSize() int {
-	if c.in == nil {
-		return 0
-	}
-	return c.in.Size()
-}
+// BufferSize returns the size of the buffer that the connection is read into; 0 while it is parked. It
+// may be called from any goroutine.
+func (c *Connection) BufferSize() int { return int(c.inSize.Load()) }
 
 // Enlarge makes the connection large when its next request arrives, because a request, or a
 // response that is built in the buffer, did not fit. The connection stays large until it is parked.

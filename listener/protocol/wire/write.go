@@ -23,6 +23,7 @@ const writeBuffer = 4 << 10
 func (c *Connection) input() *bufio.Reader {
 	if c.in == nil {
 		c.in = c.inputs().Get().(*bufio.Reader)
+		c.inSize.Store(int32(c.in.Size()))
 		c.in.Reset(c)
 	}
 	return c.in
@@ -65,6 +66,7 @@ func (c *Connection) freeBuffers() {
 		buffers.output.Put(c.out)
 	}
 	c.in, c.out = nil, nil
+	c.inSize.Store(0)
 }
 
 // Write writes b as long as the client keeps reading, at a sufficient rate. After Spoil it applies
