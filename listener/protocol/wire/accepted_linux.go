@@ -266,14 +266,17 @@ func (r rawAccepted) Control(f func(fd uintptr)) error {
 	return nil
 }
 
+// use calls f with the descriptor, and ends the use, which has begun, even if f panics.
+func (s *accepted) use(f func(fd uintptr) bool) bool {
+	defer s.end()
+	return f(uintptr(s.fd))
+}
+
 // Read calls f until it returns true, and waits for the socket to be readable in between.
 func (r rawAccepted) Read(f func(fd uintptr) (done bool)) error {
 	s := r.s
-	if s.beginFirst() {
-		done := f(uintptr(s.fd))
-		if s.end(); done {
-			return nil
-		}
+	if s.beginFirst() && s.use(f) {
+		return nil
 	}
 	_, raw, err := s.waiting()
 	if err == nil {

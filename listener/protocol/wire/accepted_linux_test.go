@@ -185,6 +185,19 @@ func closeUsed(t *testing.T) {
 	}
 }
 
+// A panic during a use does not keep the descriptor open.
+func TestAccepted_CloseAfterAPanic(t *testing.T) {
+	_, server := accept(t, "127.0.0.1")
+	func() {
+		defer func() { _ = recover() }() // it is the one below
+		_ = rawAccepted{server}.Read(func(uintptr) bool { panic("in a use") })
+	}()
+	must(t, server.Close())
+	if _, err := unix.GetsockoptInt(server.fd, unix.SOL_SOCKET, unix.SO_TYPE); err != unix.EBADF {
+		t.Errorf("its descriptor is still open: %v", err)
+	}
+}
+
 func TestAccepted_ResetsWithoutLinger(t *testing.T) {
 	for _, waits := range []bool{false, true} {
 		client, server := accept(t, "127.0.0.1")
