@@ -23,6 +23,9 @@ type Difference struct{ Value, Low, High, Chance float64 }
 // shares: each side contributes the half of its interval that faces the other.
 func Compare(a, b Figure, by Scale) Difference {
 	of := func(x *float64) float64 { return *x }
+	if *a.Value == 0 || *b.Value == 0 {
+		by = Absolute // nothing is a multiple of 0
+	}
 	if by == Ratio {
 		const least = 1e-6 // a nanosecond; the logarithm of 0 is not finite
 		of = func(x *float64) float64 { return math.Log(max(*x, least)) }

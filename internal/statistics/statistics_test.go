@@ -115,6 +115,12 @@ func TestCompare_ChanceAndInterval(t *testing.T) {
 	if same.Value != 0 || same.Chance != 1 || same.Low >= 0 || same.High <= 0 {
 		t.Errorf("equal figures: %+v", same)
 	}
+	for _, n := range [][2]uint64{{0, 10}, {10, 0}} {
+		d := Compare(Rate(n[0], 10, Dependence{}), Rate(n[1], 10, Dependence{}), Ratio)
+		if math.Abs(d.Value) != 1 || d.Low >= d.Value || d.High <= d.Value || d.Low*d.High < 0.3 || d.Chance > 0.005 {
+			t.Errorf("%d and %d requests: %+v, want an interval around the difference that excludes 0", n[0], n[1], d)
+		}
+	}
 	few := figure(9, 10, 11)
 	few.blocks = 5
 	if normal, student := Compare(figure(9, 10, 11), figure(13, 14, 15), Ratio), Compare(few, figure(13, 14, 15), Ratio); student.Chance <= normal.Chance {
