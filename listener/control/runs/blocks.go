@@ -2,6 +2,7 @@ package runs
 
 import (
 	"reflect"
+	"slices"
 	"time"
 
 	"mockserver/internal/histogram"
@@ -25,6 +26,7 @@ type block struct {
 	seconds   float64
 	all       portion
 	endpoints map[string]*portion
+	others    bool // there may have been requests to other endpoints
 }
 
 // portion is what happened in a block, to all requests or to those of one endpoint.
@@ -46,12 +48,13 @@ func blockOf(before, after *verdict.Reading, s *verdict.Sample) block {
 		times := verdict.TimesOf(&c)
 		b.endpoints[c.ID] = &portion{c.Requests, verdict.ErrorKindsOf(&c), coarse(&times)}
 	}
+	b.others = len(b.endpoints) == endpointsInBlock
 	return b
 }
 
 // join returns two blocks that follow each other as one.
 func (a *block) join(b *block) block {
-	joined := block{a.seconds + b.seconds, a.all.join(&b.all), map[string]*portion{}}
+	joined := block{a.seconds + b.seconds, a.all.join(&b.all), map[string]*portion{}, a.others || b.others}
 	for id, p := range a.endpoints {
 		joined.endpoints[id] = new(p.join(b.endpoints[id]))
 	}
@@ -120,7 +123,12 @@ func (b blocks) dependences(id string, times *verdict.Times[histogram.Snapshot])
 		}
 	}
 	counted := make([]statistics.Block, len(parts))
+	// An endpoint that is not in a block had either no requests then or fewer than others.
+	unknown := id != "" && slices.ContainsFunc(b.all, func(b block) bool { return b.others })
 	for i, p := range parts {
+		if unknown {
+			p = &b.all[i].all
+		}
 		counted[i] = statistics.Block{All: b.all[i].seconds, Counted: float64(p.requests)}
 	}
 	put("rate", statistics.Counts(counted))

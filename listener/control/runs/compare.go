@@ -291,7 +291,8 @@ func testedIn(of any, suffix string) []tested {
 		if f.Type == reflect.TypeFor[Pair]() && f.Tag.Get("row") != "" {
 			p := v.FieldByIndex(f.Index).Addr().Interface().(*Pair)
 			if p.Finding == notDistinguishable {
-				list = append(list, tested{p, f.Tag.Get("row") + suffix, f.Tag.Get("more"), f.Tag.Get("unit")})
+				name, _, _ := strings.Cut(f.Tag.Get("row"), ",") // without what the row says about its figures
+				list = append(list, tested{p, name + suffix, f.Tag.Get("more"), f.Tag.Get("unit")})
 			}
 		}
 	}
@@ -336,7 +337,11 @@ func headline(found []tested, all int) string {
 	slices.SortStableFunc(found, func(a, b tested) int { return cmp.Compare(b.size(), a.size()) })
 	var texts []string
 	for _, t := range found[:min(len(found), namedInHeadline)] {
-		texts = append(texts, fmt.Sprintf("%s is %s by %s (%s to %s)", t.name, t.Finding, differenceText(t.Difference, units[t.unit]), differenceText(t.Low, units[t.unit]), differenceText(t.High, units[t.unit])))
+		verb := "is"
+		if t.unit == "rate" || t.unit == "share" {
+			verb = "are" // Requests a second, Failed requests
+		}
+		texts = append(texts, fmt.Sprintf("%s %s %s by %s (%s to %s)", t.name, verb, t.Finding, differenceText(t.Difference, units[t.unit]), differenceText(t.Low, units[t.unit]), differenceText(t.High, units[t.unit])))
 	}
 	text := strings.Join(texts, "; ")
 	if more := len(found) - len(texts); more > 0 {
@@ -385,6 +390,8 @@ func remarksOn(a, b *Report) []string {
 		}
 		if r.Running {
 			add("%s: the run has not ended", r.Name)
+		} else if !r.Final {
+			add("%s: webhooks of the run are pending", r.Name)
 		}
 	}
 	if a.Configuration.Hash != b.Configuration.Hash {

@@ -3,6 +3,7 @@ package runs
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"math"
 	"regexp"
@@ -539,7 +540,7 @@ func TestReport_OfARunWithoutRequestsHasAPage(t *testing.T) {
 func TestCompare_DifferencesAndWhatKeepsTwoFromBeingCompared(t *testing.T) {
 	side := func(id string, rate float64, p99 float64) *Report {
 		return &Report{
-			ID: id, Name: "run " + id, Verdict: RunVerdict{Trusted: true}, Configuration: Configuration{Hash: "h"},
+			ID: id, Name: "run " + id, Final: true, Verdict: RunVerdict{Trusted: true}, Configuration: Configuration{Hash: "h"},
 			Total: Whole{Sample: verdict.Sample{Seconds: 5000 / rate, Requests: 5000, Rate: rate, Errors: 50}, Times: verdict.Times[Quantiles]{Own: Quantiles{Count: 5000, P99: figure(p99)}}},
 			Endpoints: []EndpointReport{
 				{ID: "a", Endpoint: "GET /a", Requests: 4000, Rate: rate * 0.8, Statuses: map[int]uint64{200: 3950, 500: 50}, Own: Quantiles{Count: 4000, P50: figure(0.1), P99: figure(p99)}},
@@ -551,6 +552,11 @@ func TestCompare_DifferencesAndWhatKeepsTwoFromBeingCompared(t *testing.T) {
 	c := Compare(a, b)
 	if len(c.Remarks) != 0 {
 		t.Errorf("remarks %v, want none", c.Remarks)
+	}
+	settling := *a
+	settling.Final = false
+	if remarks := Compare(&settling, b).Remarks; len(remarks) != 1 || remarks[0] != "run 1: webhooks of the run are pending" {
+		t.Errorf("a run whose webhooks are pending: %q", remarks)
 	}
 	if remarks := Compare(a, a).Remarks; len(remarks) != 1 || !strings.Contains(remarks[0], "the same run") {
 		t.Errorf("a run compared with itself: %q", remarks)
@@ -579,8 +585,11 @@ func TestCompare_DifferencesAndWhatKeepsTwoFromBeingCompared(t *testing.T) {
 	if p := c.Total.OwnP99; p.Low == nil || !near(p.Difference, -0.1) || *p.Low >= -0.1 || *p.High <= -0.1 {
 		t.Errorf("p99 %+v, want an interval of the difference", p)
 	}
-	if !strings.HasPrefix(c.Text, "Own time p99 is better by \u2212100 µs (") || !strings.Contains(c.Text, "other figure") {
+	if !strings.HasPrefix(c.Text, "Own time p99 is better by \u2212100 µs (") || !strings.Contains(c.Text, "; Requests a second are higher by +10 (") || !strings.Contains(c.Text, "other figure") {
 		t.Errorf("headline %q", c.Text)
+	}
+	if got := testedIn(&Differences{InjectedP50: Pair{Finding: notDistinguishable}}, " of GET /a")[0].name; got != "Injected p50 of GET /a" {
+		t.Errorf("the headline names %q", got)
 	}
 	if same := Compare(a, side("3", 100, 0.2)); same.Text != "No figure changed by more than chance explains." {
 		t.Errorf("of equal runs: %q", same.Text)
@@ -707,6 +716,33 @@ func TestReport_PathsAreLegible(t *testing.T) {
 	} {
 		if got := legible(given); got != want {
 			t.Errorf("%s: got %s, want %s", given, got, want)
+		}
+	}
+}
+
+// With more endpoints than a block has, each second lacks some. This does not make their rates depend
+// on the second.
+func TestRun_RatesOfManyEqualEndpointsDoNotDependOnTheSecond(t *testing.T) {
+	s := newScene()
+	for i := range endpointsInBlock + 10 {
+		name := fmt.Sprintf("GET /%d", i)
+		s.counts.Endpoints = append(s.counts.Endpoints, record.EndpointCounts{ID: name, Endpoint: name})
+	}
+	runs, sampler := s.runs()
+	entry, err := runs.Begin(Beginning{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for second := range 20 {
+		for i := range s.counts.Endpoints {
+			s.counts.Endpoints[i].Requests += uint64(100 + (i+7*second)%3)
+		}
+		sampler.Take(s.after(time.Second))
+	}
+	report, _ := runs.End(entry.ID)
+	for _, e := range report.Endpoints {
+		if d, ok := e.Dependences["rate"]; ok {
+			t.Fatalf("%s: %+v, want none: it had 100 to 102 requests in each second", e.Endpoint, d)
 		}
 	}
 }
