@@ -1,9 +1,13 @@
 package fleet
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"mockserver/listener/control/runs"
 )
 
 func TestParseMembers(t *testing.T) {
@@ -77,6 +81,30 @@ func TestOverview_Agree(t *testing.T) {
 		s.agree()
 		if s.Agreed != (c.why == "") || strings.Join(s.Why, "; ") != c.why || s.Fingerprint != c.print {
 			t.Errorf("%s: %+v", c.name, s)
+		}
+	}
+}
+
+// After the end of a run, a replica that does not answer once may still know how its webhooks ended.
+func TestRun_IsNotFinalBecauseAReplicaDidNotAnswerOnce(t *testing.T) {
+	final := &runs.Totals{Final: true}
+	for name, c := range map[string]struct {
+		part  part
+		ended time.Duration // how long ago
+		want  bool
+	}{
+		"final":                   {part{Part: runs.Part{Totals: final}}, 0, true},
+		"pending":                 {part{Part: runs.Part{Totals: &runs.Totals{}}}, time.Hour, false},
+		"no answer":               {part{Part: runs.Part{Totals: &runs.Totals{}}, failed: errors.New("timeout")}, time.Second, false},
+		"no answer after settle":  {part{Part: runs.Part{Totals: &runs.Totals{}}, failed: errors.New("timeout")}, time.Hour, true},
+		"the run is not known":    {part{Part: runs.Part{Totals: &runs.Totals{}}, failed: errors.New("404"), gone: true}, time.Second, true},
+		"no answer, but it ended": {part{Part: runs.Part{Totals: final}, failed: errors.New("timeout")}, time.Second, true},
+		"lost before the end":     {part{Part: runs.Part{Totals: &runs.Totals{}, Lost: "dead"}, failed: errors.New("refused")}, time.Second, true},
+	} {
+		end := time.Now().Add(-c.ended)
+		r := &Run{settle: runs.DefaultSettle, begin: end.Add(-time.Minute), parts: []*part{{Part: runs.Part{Totals: final}}, &c.part}}
+		if got := r.merged(&end).Final; got != c.want {
+			t.Errorf("%s: final is %v, want %v", name, got, c.want)
 		}
 	}
 }

@@ -33,6 +33,7 @@ type Run struct {
 
 	fleet   *Fleet
 	begin   time.Time
+	settle  time.Duration // how long after the end replicas wait for webhooks; 0 if it is not known
 	member  runs.Membership
 	cancel  context.CancelFunc
 	reading sync.WaitGroup
@@ -74,7 +75,11 @@ func (e *NotAgreed) Error() string {
 // replicas that did not begin.
 func (f *Fleet) Begin(ctx context.Context, b Beginning) (*Run, error) {
 	state := f.Look(ctx)
-	r := &Run{ID: "fleet-" + strings.ToLower(rand.Text()[:12]), Name: b.Name, fleet: f, member: runs.Membership{Replicas: []string{}}}
+	settle := runs.DefaultSettle
+	if d, err := time.ParseDuration(b.Settle); err == nil {
+		settle = d
+	}
+	r := &Run{settle: settle, ID: "fleet-" + strings.ToLower(rand.Text()[:12]), Name: b.Name, fleet: f, member: runs.Membership{Replicas: []string{}}}
 	for _, m := range state.Replicas {
 		if m.Self {
 			r.member.Coordinator = m.Address
@@ -332,9 +337,10 @@ func (r *Run) merged(end *time.Time) *runs.Report {
 		m.End, m.Now = &utc, utc
 	}
 	m.Final = end != nil
+	over := m.Final && time.Since(*end) > r.settle+patiently // a replica that does not answer then is not waited for
 	for _, p := range r.parts {
 		m.Parts = append(m.Parts, p.Part)
-		m.Final = m.Final && (p.Totals == nil || p.Totals.Final || p.Lost != "" || p.failed != nil)
+		m.Final = m.Final && (p.Totals == nil || p.Totals.Final || p.Lost != "" || p.gone || p.failed != nil && over)
 	}
 	return m.Report()
 }
