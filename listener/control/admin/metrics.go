@@ -147,7 +147,9 @@ func (c *collector) rising(key string, n uint64) uint64 {
 	if c.failed == nil {
 		c.failed = map[string]uint64{}
 	}
-	c.failed[key] = max(c.failed[key], n)
+	if n > c.failed[key] {
+		c.failed[key] = n
+	}
 	return c.failed[key]
 }
 
@@ -390,7 +392,7 @@ func (o *output) series(in labels, c *record.EndpointCounts) {
 	o.some(ownErrors, c.Broken, all...)
 	failed := verdict.FailedOf(c)
 	for kind, n := range failed.Kinds() {
-		if o.rising != nil && n > 0 {
+		if o.rising != nil {
 			n = o.rising(strings.Join(with(kind), "\x00"), n)
 		}
 		o.some(failedTotal, n, with(kind)...)

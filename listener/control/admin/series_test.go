@@ -23,7 +23,7 @@ import (
 // exposed returns the values that a collector writes for endpoints, by metric and labels.
 func exposed(c *collector, counts record.Counts) map[string]float64 {
 	to := make(chan prometheus.Metric, 1000)
-	out := output{to: to}
+	out := output{to: to, rising: c.rising}
 	for in, counted := range c.series(counts) {
 		out.series(in, counted)
 	}
@@ -185,6 +185,24 @@ func TestMetrics_ScrapesAtOnceCountNothingTwice(t *testing.T) {
 	for in, l := range lines {
 		if got, want := l.Statuses[200], counts.Endpoints[0].Requests; got != 300 || want != 300 || l.Service.Count != 300 {
 			t.Errorf("%v: %d requests and %d times are exposed, %d were counted, want 300", in, got, l.Service.Count, want)
+		}
+	}
+}
+
+// The cause of a failure may be counted a moment before its status. What was counted until then is not
+// taken back, neither to a lower value nor by leaving it out.
+func TestSeries_FailedRequestsDoNotFall(t *testing.T) {
+	c := &collector{}
+	counts := record.EndpointCounts{ID: "1", Endpoint: "GET /a", Requests: 1, Statuses: map[int]uint64{500: 1}}
+	read := func() map[string]float64 {
+		return exposed(c, record.Counts{Endpoints: []record.EndpointCounts{counts}})
+	}
+	before := read()
+	counts.Faults = map[string]uint64{"failure": 1}
+	after := read()
+	for name, n := range before {
+		if after[name] < n {
+			t.Errorf("%s fell from %v to %v", name, n, after[name])
 		}
 	}
 }
