@@ -88,7 +88,12 @@ var table = flags.Table[order]{
 		Doc: "run: drop the changes to all rows first"},
 	{Name: "settle", Value: "DURATION", Accepts: "a duration, such as 2m",
 		Doc: "run: how long to wait for the webhooks of the run after its end (default 30s)",
-		Set: func(o *order, v string) bool { var d time.Duration; o.settle = v; return flags.Duration(&d, v) }},
+		Set: func(o *order, v string) bool {
+			var d time.Duration
+			fine := flags.Duration(&d, v)
+			o.settle = d.String() // replicas expect a unit
+			return fine
+		}},
 	{Name: "no-settle", Switch: func(o *order) *bool { return &o.atOnce },
 		Doc: "run: do not wait for webhooks; the report says how many were pending"},
 	{Name: "report", Value: "DIR", Initial: ".", Accepts: "the name of a directory",

@@ -108,3 +108,12 @@ func TestRun_IsNotFinalBecauseAReplicaDidNotAnswerOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestOrder_SettleIsSentWithAUnit(t *testing.T) {
+	for text, want := range map[string]string{"5": "5s", "1.5": "1.5s", "2m": "2m0s", "0": "0s"} {
+		o, err := orderOf([]string{"run", "--settle", text, "--", "true"}, func(string) (string, bool) { return "", false })
+		if err != nil || o.settle != want {
+			t.Errorf("--settle %s: %q, %v; want %s", text, o.settle, err, want)
+		}
+	}
+}
