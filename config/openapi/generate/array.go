@@ -47,12 +47,11 @@ func (d *draft) array(g *merged, a ask, bare bool) (any, bool) {
 	unique := slices.ContainsFunc(g.schemas, func(s *openapi3.Schema) bool { return s.UniqueItems })
 	low := g.least(func(s *openapi3.Schema) uint64 { return s.MinItems })
 	count := d.itemCount(g, a.room, low, len(found), bare)
-	found = found[:min(len(found), count)]
 	items, others := []any{}, distinct{}
 	for i := range count {
 		refs := itemSchemas(g, i)
-		if i >= count-len(found) {
-			refs = append(refs, found[count-1-i])
+		for at := count - 1 - i; at < len(found); at += count { // one item may be several of them
+			refs = append(refs, found[at])
 		}
 		optional, why := i >= low && len(found) == 0, d.why
 		item, ok := d.item(ask{schemas: refs, name: singular(a.name), alone: true, room: max(0, (a.room-1)/count)}, others, unique, optional)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -134,6 +135,21 @@ func TestImpossibleSchemas(t *testing.T) {
 		v, wrong := m.body(&openapi3.SchemaRef{Value: doc.Components.Schemas[name].Value}, ToClient, 0, false, "#")
 		if wrong == "" || !json.Valid(jsonvalue.Append(nil, v)) {
 			t.Errorf("%s: %q, %.100s", name, wrong, jsonvalue.Append(nil, v))
+		}
+	}
+}
+
+// TestNearestTexts checks that a text whose format is impossible keeps to its pattern and lengths.
+func TestNearestTexts(t *testing.T) {
+	for schema, pattern := range map[string]string{
+		`{"type": "string", "format": "uuid", "pattern": "^[0-9a-f]{32}$"}`:                "^[0-9a-f]{32}$",
+		`{"type": "string", "format": "date", "minLength": 8, "maxLength": 8}`:             "^.{8}$",
+		`{"type": "string", "format": "date-time", "pattern": "^[0-9]+$", "minLength": 7}`: "^[0-9]{7,}$",
+	} {
+		doc := schemaDocument(t, "3.1.0", `{"S": `+schema+`}`)
+		v, wrong := New(doc, 0, nil).body(doc.Components.Schemas["S"], ToClient, 0, false, "#")
+		if s, _ := v.(string); wrong == "" || !regexp.MustCompile(pattern).MatchString(s) {
+			t.Errorf("%s: %v, %q", schema, v, wrong)
 		}
 	}
 }

@@ -217,7 +217,7 @@ func (d *draft) made(g *merged, a ask, attempt int, bare bool) (any, bool) {
 		d.blame("nothing satisfies it")
 		return nil, false
 	}
-	if !d.fresh {
+	if !d.fresh && !d.wild {
 		if v, ok := d.exemplary(g, a); ok {
 			return v, true
 		}
@@ -299,7 +299,7 @@ func (d *draft) placeOf(a ask) (at, of string) {
 // listed picks a value of an enum or const, and null only if no other fits.
 func (d *draft) listed(g *merged, a ask) (any, bool) {
 	first, null := 0, false
-	if d.fresh && len(g.values) > 0 {
+	if (d.fresh || d.wild) && len(g.values) > 0 {
 		first = d.random.IntN(len(g.values))
 	}
 	for i := range g.values {

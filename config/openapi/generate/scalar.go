@@ -1,11 +1,13 @@
 package generate
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"math/big"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -29,7 +31,7 @@ func (d *draft) text(g *merged, a ask) (any, bool) {
 		d.blame("no text can have the required length")
 		return "", false
 	}
-	patterns, last := d.patterns(g), ""
+	patterns, nearest, last := d.patterns(g), "", ""
 	if !g.hard && !d.wild && low == 0 && high == text.LongestText && len(patterns)+len(g.formats()) == 0 && a.taken == nil {
 		f := d.factsOf(a)
 		if s, ok := f.Text(f.Hint(a.name), 0); ok {
@@ -52,13 +54,17 @@ func (d *draft) text(g *merged, a ask) (any, bool) {
 				d.effort--
 			}
 			isOther := func(p *text.Pattern) bool { return !p.Matches(s) }
-			if last = s; !slices.ContainsFunc(patterns, isOther) && d.fits(a, s) {
+			isMatch := !slices.ContainsFunc(patterns, isOther)
+			if last = s; isMatch && d.fits(a, s) {
 				return s, true
+			}
+			if n := utf8.RuneCountInString(s); isMatch && n >= low && n <= high && !a.taken.has(s) {
+				nearest = cmp.Or(nearest, s)
 			}
 		}
 	}
 	d.blame("no text was found for its pattern, format and lengths")
-	return last, false
+	return cmp.Or(nearest, last), false // a wrong format is better than a wrong pattern or length
 }
 
 // patterns returns the patterns of a string, of which those that are not supported are compiled

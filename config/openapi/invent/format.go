@@ -33,8 +33,8 @@ func FormatOf(name string) (Maker, bool) {
 // shortest are short texts of formats, for where no other is short enough.
 var shortest = map[string][]string{
 	"email": {"a@b"}, "idn-email": {"a@b"}, "hostname": {"a"}, "idn-hostname": {"a"}, "ipv4": {"10.0.0.1", "1.0.0.1"}, "ip": {"10.0.0.1", "::1", "::"},
-	"ipv6": {"2001:db8::1", "fd00::1", "::1", "::"}, "cidr": {"10.0.0.0/8", "::/0"}, "uri": {"http://a.io", "x:a", "x:"}, "url": {"http://a.io", "x:a", "x:"},
-	"iri": {"http://a.io", "x:a", "x:"}, "duration": {"P1D"}, "uri-reference": {"/", ""}, "iri-reference": {"/", ""}, "uri-template": {"/", ""},
+	"ipv6": {"2001:db8::1", "fd00::1", "::1", "::"}, "cidr": {"10.0.0.0/8", "::/0"}, "uri": {"x:"}, "url": {"x:"},
+	"iri": {"x:"}, "duration": {"P1D"}, "uri-reference": {"/", ""}, "iri-reference": {"/", ""}, "uri-template": {"/", ""},
 	"json-pointer": {"/", ""}, "relative-json-pointer": {"0"}, "byte": {"YWJj", ""}, "base64url": {"YWJj", ""}, "base32": {""}, "base16": {"6D", ""}, "regex": {"a+", "a", ""},
 }
 
@@ -54,9 +54,9 @@ var formats = map[string]Maker{
 	"mac": func(f *Facts, _, _ int) string {
 		return fmt.Sprintf("02:00:5e:%02x:%02x:%02x", f.IntN(256), f.IntN(256), f.IntN(256))
 	},
-	"uri":                   wordIn("https://example.com/", ""),
-	"url":                   wordIn("https://example.com/", ""),
-	"iri":                   wordIn("https://example.com/", ""),
+	"uri":                   makeURI,
+	"url":                   makeURI,
+	"iri":                   makeURI,
 	"uri-reference":         wordIn("/", ""),
 	"iri-reference":         wordIn("/", ""),
 	"uri-template":          wordIn("/", "/{id}"),
@@ -91,6 +91,17 @@ func wordIn(before, after string) Maker {
 	return func(f *Facts, low, high int) string {
 		return before + fitted(f.Rand, Word(f.Rand), low-rest, high-rest) + after
 	}
+}
+
+func makeURI(f *Facts, low, high int) string {
+	before, after := "https://example.com/", ""
+	switch {
+	case high < len("http://a.io"):
+		before = "x:"
+	case high < len(before)+4:
+		before, after = "http://", ".io"
+	}
+	return wordIn(before, after)(f, low, high)
 }
 
 // encoded returns a maker of words in an encoding that turns blocks of in bytes into blocks of out.
