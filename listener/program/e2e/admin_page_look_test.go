@@ -54,6 +54,9 @@ func TestPage_AWallIsOneScreen(t *testing.T) {
 			p.until(fmt.Sprintf("((e) => e.getBoundingClientRect().bottom <= e.closest('section').getBoundingClientRect().bottom)(document.querySelector(%s))", literal(part)))
 		}
 	}
+	if got := js[string](p, `[...document.querySelectorAll("#endpoints th")].filter((e) => e.checkVisibility()).map((e) => e.textContent).join()`); strings.Contains(got, "Failed") || strings.Contains(got, "Own errors") || !strings.Contains(got, "p99") {
+		t.Errorf("columns of endpoints on a wall: %s; want rates and times only", got)
+	}
 	p.click("#wall")
 	p.until("location.search === '' && document.querySelector('nav').checkVisibility()")
 	p.clean()
