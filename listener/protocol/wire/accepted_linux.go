@@ -57,9 +57,12 @@ func (s *accepted) beginFirst() bool {
 func (s *accepted) end() {
 	s.mu.Lock()
 	s.uses--
-	last := s.closed && s.uses == 0
+	last, waits := s.closed && s.uses == 0, s.file != nil
 	s.mu.Unlock()
-	if last {
+	switch {
+	case last && waits: // closing a file waits for its reads, and the use may be inside of one
+		go s.destroy()
+	case last:
 		_ = s.destroy() // Close has returned
 	}
 }

@@ -185,6 +185,18 @@ func closeUsed(t *testing.T) {
 	}
 }
 
+// A use that closing completes may be inside a read of the file, for whose end closing the file waits.
+func TestAccepted_CloseInsideARead(t *testing.T) {
+	_, server := accept(t, "127.0.0.1")
+	file, _, err := server.waiting()
+	must(t, err)
+	must(t, rawAccepted{server}.Read(func(uintptr) bool {
+		return rawAccepted{server}.Control(func(uintptr) { must(t, server.Close()) }) == nil
+	}))
+	for file.SetReadDeadline(time.Time{}) == nil { // until it is closed
+	}
+}
+
 // A panic during a use does not keep the descriptor open.
 func TestAccepted_CloseAfterAPanic(t *testing.T) {
 	_, server := accept(t, "127.0.0.1")
