@@ -55,12 +55,15 @@ func (s *Sets) doubtStates(spec *config.Spec) (problems syntax.Problems) {
 	})
 	each(func(e *item.Endpoint, in *item.InState) {
 		for _, state := range in.Is {
-			if s.scenarios[in.Name.Value] != nil {
+			if c := s.scenarios[in.Name.Value]; c != nil && c.declared.First != "" { // the missing state is an error
 				problems = append(problems, e.Claim(doubtState(state, reached[in.Name.Value], in.Name.Pos, in.Name.Key))...)
 			}
 		}
 	})
 	for _, c := range s.scenarios {
+		if c.declared.First == "" {
+			continue
+		}
 		for i := range c.declared.Moves {
 			m := &c.declared.Moves[i]
 			problems = append(problems, doubtState(m.From, reached[c.declared.Name], m.Pos, m.Key+".from")...)

@@ -1,6 +1,7 @@
 package data_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,6 +52,8 @@ func TestErrors(t *testing.T) {
 		{"- data: {name: a, new-key: \"{{nothing}}\"}", `unknown variable "nothing"`},
 		{"- endpoint: {path: /, find: {u: {in: users}}, response: {}}", `mock.yml:1:38: [0].endpoint.find.u.in: there is no set "users"; expected the name of a data item, but there are none`},
 		{"- endpoint: {path: /, find: {u: {in: users, pick: next}}, response: {}}", `[0].endpoint.find.u.in: there is no set "users"`},
+		{"- data: {name: user, kye: id}\n- resource: {path: /a, data: user, new-key: int}", `mock.yml:1:22: [0].data.kye: unknown key`},
+		{"- scenario: {name: a, move: [{from: b, after: 1s, to: c}]}\n- endpoint: {path: /, state: {a: new}, response: {}}", `[0].scenario: first is missing`},
 		{"- data: {name: user}\n- endpoint: {path: /, find: {u: {in: users}}, response: {}}", `there is no set "users" (did you mean "user"?); sets are user`},
 		{"- data: {name: a}\n- endpoint: {path: /, find: {now: {in: a}}, response: {}}", `[1].endpoint.find.now: "now" is a word of the template language; expected another name`},
 		{"- data: {name: a}\n- endpoint: {path: /, find: {1u: {in: a}}, response: {}}", `[1].endpoint.find.1u: is not a name: a letter, followed by`},
@@ -107,6 +110,8 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s\n\tsays %v\n\twant %s", c.configuration, err, c.want)
 		} else if n := strings.Count(err.Error(), "\n"); n > 0 {
 			t.Errorf("%s\n\thas more than one error: %v", c.configuration, err)
+		} else if w := fmt.Sprint(problems.Warnings()); strings.Contains(w, "nothing leads to") {
+			t.Errorf("%s\n\talso warns: %s", c.configuration, w)
 		}
 	}
 }

@@ -62,7 +62,9 @@ func (s *Sets) CompileOperation(e *item.Endpoint, scope *renderer.Scope) (*Opera
 	o.made = o.set.made
 	if c.Data == nil && c.NewKey.Value != "" {
 		o.made = into[*newKeys](&problems)(compileNewKeys(&item.Data{NewKey: c.NewKey}))
-		o.made.largest = o.set.made.largest
+		if o.set.made != nil { // a set with errors lacks it
+			o.made.largest = o.set.made.largest
+		}
 	}
 	o.part = into[*renderer.Operand](&problems)(o.set.isolation(scope))
 	member := into[*state.Member](&problems)
