@@ -118,6 +118,11 @@ func checkMove(c *table.Checker, m *Move, earlier []Move) {
 	}
 	policy.CheckAfter(c, m.After, "after")
 	checkWebhooks(c, m.Webhooks, nil)
+	for i := range m.Webhooks {
+		if w := &m.Webhooks[i]; !w.On.isDefault() {
+			c.Wrong("does not apply to a row that changes by itself: there is no response", w.keyIn(c, nil), "on")
+		}
+	}
 	if len(m.To) == 0 && !c.Faulty("to") {
 		c.Wrong("is an empty list; expected a value", "to")
 	}

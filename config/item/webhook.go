@@ -181,7 +181,7 @@ func warnOfErrors(c *table.Checker, all []Webhook, status int, answer string) {
 	}
 	for i := range all {
 		if w := &all[i]; w.On.isDefault() {
-			c.Warn(fmt.Sprintf("is not sent with %s, whose status is %d; expected on: any to send it, or on: success to say so", answer, status), strings.TrimPrefix(strings.TrimPrefix(w.Key, c.KeyPath(nil)), "."))
+			c.Warn(fmt.Sprintf("is not sent with %s, whose status is %d; expected on: any to send it, or on: success to say so", answer, status), w.keyIn(c, nil))
 			return
 		}
 	}
@@ -241,11 +241,15 @@ func (s *Sign) EffectiveHeader() string {
 // checkWebhooks checks the webhooks of the endpoint or outcome at the given keys. The key of each
 // webhook says whether it was declared as webhook or in the list webhooks.
 func checkWebhooks(c *table.Checker, all []Webhook, place []string) {
-	around := c.KeyPath(place)
 	for i := range all {
 		w := &all[i]
-		checkWebhook(c, w, table.Below(place, strings.TrimPrefix(strings.TrimPrefix(w.Key, around), ".")))
+		checkWebhook(c, w, table.Below(place, w.keyIn(c, place)))
 	}
+}
+
+// keyIn returns the key of a webhook within the place that declares it: webhook or webhooks[1].
+func (w *Webhook) keyIn(c *table.Checker, place []string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(w.Key, c.KeyPath(place)), ".")
 }
 
 func checkWebhook(c *table.Checker, w *Webhook, place []string) {

@@ -303,6 +303,7 @@ func TestSteps_Errors(t *testing.T) {
 		{`data: {name: x, steps: {field: s, move: [{from: a, after: 1s, to: b, set: {id: 1}}]}}`, `set.id: "id" is the key of the row`},
 		{`data: {name: x, steps: {field: s, move: [{from: a, after: 1s, to: b, webhook: {url: "http://x/{{json-paramz.a}}"}}]}}`, `json-paramz`},
 		{`data: {name: x, steps: {field: s, move: [{from: a, after: 1s, to: b, webhook: {url: "http://x", body: "{{response.status}}"}}]}}`, `response`},
+		{`data: {name: x, steps: {field: s, move: [{from: a, after: 1s, to: b, webhooks: [{url: "http://x"}, {url: "http://x", on: any}]}]}}`, `move[0].webhooks[1].on: does not apply to a row that changes by itself`},
 		{"data: {name: x}\n- resource: {path: /p, data: x, steps: {field: s, move: [{from: a, after: 1s, to: b}]}}", `resource.steps: the rows are in the set "x"`},
 		{`data: {name: x, steps: {field: id, move: [{from: a, after: 1s, to: b}]}}`, `mock.yml:1:34: [0].data.steps.field: "id" is the key of the row; expected another member`},
 		{`data: {name: x, key: meta.id, steps: {field: meta, move: [{from: a, after: 1s, to: b}]}}`, `steps.field: "meta" is the key of the row`},
