@@ -53,6 +53,7 @@ func TestErrors(t *testing.T) {
 		{"- endpoint: {path: /, find: {u: {in: users}}, response: {}}", `mock.yml:1:38: [0].endpoint.find.u.in: there is no set "users"; expected the name of a data item, but there are none`},
 		{"- endpoint: {path: /, find: {u: {in: users, pick: next}}, response: {}}", `[0].endpoint.find.u.in: there is no set "users"`},
 		{"- data: {name: user, kye: id}\n- resource: {path: /a, data: user, new-key: int}", `mock.yml:1:22: [0].data.kye: unknown key`},
+		{"- scenario: {name: a, first: b, move: [{from: b, after: 0s}]}", `[0].scenario.move[0]: to is missing`},
 		{"- scenario: {name: a, move: [{from: b, after: 1s, to: c}]}\n- endpoint: {path: /, state: {a: new}, response: {}}", `[0].scenario: first is missing`},
 		{"- data: {name: user}\n- endpoint: {path: /, find: {u: {in: users}}, response: {}}", `there is no set "users" (did you mean "user"?); sets are user`},
 		{"- data: {name: a}\n- endpoint: {path: /, find: {now: {in: a}}, response: {}}", `[1].endpoint.find.now: "now" is a word of the template language; expected another name`},

@@ -82,7 +82,7 @@ func (s *Sets) compileSteps(made *set, name string) (*steps, syntax.Problems) {
 		if one.after == nil {
 			one.after = func(float64) time.Duration { return 0 }
 		}
-		if m.After != nil && one.after(0.999) == 0 {
+		if m.After != nil && len(m.To) > 0 && one.after(0.999) == 0 {
 			problems = append(problems, syntax.Problem{Pos: m.Pos, Key: m.Key + ".after", Warning: true,
 				What: fmt.Sprintf("is 0; the row moves after %v. To enter %q at once, name it in first, or in the request that enters %q", shortest, m.To[0].Value, m.From)})
 		}
