@@ -59,6 +59,7 @@ type ask struct {
 	name    string
 	room    int
 	taken   distinct // the values that it must not equal; nil for none
+	wild    bool     // an enclosing value is wild, because the examples in it do not fit
 	alone   bool     // an item of an array, which need not be consistent with the other values
 }
 
@@ -153,6 +154,7 @@ func under(ref string) string {
 func (d *draft) tried(a ask) (best any, ok bool) {
 	before, first, outer := d.why, "", d.wild
 	defer func() { d.wild = outer }()
+	a.wild = outer
 	var g *merged
 	plain, tries, isNull := 1, 1, false
 	for attempt := 0; attempt < tries; attempt++ {
@@ -217,7 +219,7 @@ func (d *draft) made(g *merged, a ask, attempt int, bare bool) (any, bool) {
 		d.blame("nothing satisfies it")
 		return nil, false
 	}
-	if !d.fresh && !d.wild {
+	if !d.fresh && !a.wild {
 		if v, ok := d.exemplary(g, a); ok {
 			return v, true
 		}
