@@ -1,9 +1,11 @@
 package openapi
 
 import (
+	"errors"
 	"net/url"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -19,18 +21,23 @@ import (
 func ReadSchema(root *syntax.Node, location string, opts Options) (*validate.Schema, syntax.Problems) {
 	open := opts.Open
 	opts.Strict = true
+	var r *documentReader
+	prepare := func(n *syntax.Node) {
+		(&draft{}).each(n, &url.URL{}, "", func(n *syntax.Node, _ *url.URL, _ string) { r.checkKeywords(n) })
+		convertDraft(n)
+	}
 	opts.Open = func(name string) (*syntax.Node, syntax.Problems) {
 		n, problems := open(name)
 		if n != nil {
-			convertDraft(n)
+			prepare(n)
 		}
 		return n, problems
 	}
-	convertDraft(root)
 	info := syntax.NewMap().SetText("title", "schema").SetText("version", "1")
 	schemas := syntax.NewMap().Set("schema", root)
 	document := syntax.NewMap().SetText("openapi", "3.1.0").Set("info", info).Set("components", syntax.NewMap().Set("schemas", schemas))
-	r := newDocumentReader(opts)
+	r = newDocumentReader(opts)
+	prepare(root)
 	r.modern, r.bundle = true, newBundle(document, "", r.layouts, opts, r.reports)
 	r.bundle.add(&source{name: root.Pos().File, location: location, root: root})
 	var schema *validate.Schema
@@ -48,6 +55,39 @@ func ReadSchema(root *syntax.Node, location string, opts Options) (*validate.Sch
 		schema = nil
 	}
 	return schema, pointed(r.problems, r.bundle.sources, r.bundle.removed)
+}
+
+// checkKeywords reports values that JSON Schema does not allow, but that OpenAPI documents may have.
+func (r *documentReader) checkKeywords(n *syntax.Node) {
+	if of := n.Get("multipleOf"); of != nil && of.Kind == syntax.NumberNode && !isPositive(of.Text.Value) {
+		r.wrong(of, "is %s; expected a number above 0", of.Text.Value)
+	}
+	if format := n.Get("format"); format != nil && format.Kind != syntax.TextNode {
+		r.wrong(format, "is %s; expected the name of a format", format.Kind)
+	}
+	for _, key := range []string{"allOf", "anyOf", "oneOf", "type"} {
+		if list := n.Get(key); list != nil && list.Kind == syntax.ListNode && list.Len() == 0 {
+			r.wrong(list, "is empty; expected at least one item")
+		}
+	}
+	for _, key := range []string{"required", "type"} {
+		taken := map[string]bool{}
+		for _, name := range n.Get(key).List() {
+			switch text := name.Text.Value; {
+			case name.Kind != syntax.TextNode:
+				r.wrong(name, "is %s; expected a name", name.Kind)
+			case taken[text]:
+				r.wrong(name, "%q occurs twice", text)
+			default:
+				taken[text] = true
+			}
+		}
+	}
+}
+
+func isPositive(number string) bool {
+	f, err := strconv.ParseFloat(number, 64)
+	return f > 0 && (err == nil || errors.Is(err, strconv.ErrRange))
 }
 
 // draft converts a JSON Schema to what the schemas of OpenAPI 3.1 know.
