@@ -218,6 +218,7 @@ func TestPause_LeavesTheTimeOutsAsTheyWere(t *testing.T) {
 
 // The wait of a request does not count for those that arrived with it, or meanwhile.
 func TestPause_IsNotTheTimeOfLaterRequests(t *testing.T) {
+	warm(t, configured(t, delayedBy1s))
 	for _, sent := range []map[time.Duration]string{{0: getSlow + getFast}, {0: getSlow + getFast + getFast}, {0: getSlow, 300 * ms: getFast}} {
 		synctest.Test(t, func(t *testing.T) {
 			s := recordingServer(t, delayedBy1s, 1)
