@@ -48,25 +48,22 @@ func Listen(ctx context.Context, network, address string, share bool) (net.Liste
 	return a, err
 }
 
-// setOptions sets the options of a listening socket. Accepted connections inherit them.
+// setOptions sets the options of a listening socket. Accepted connections inherit them. A system that
+// does not have some of them, as a sandbox may not, can serve all the same; but it must be able to share.
 func setOptions(fd int, share bool) error {
-	options := []struct{ level, name, value int }{
+	for _, o := range []struct{ level, name, value int }{
 		{unix.IPPROTO_TCP, unix.TCP_NODELAY, 1},
 		{unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1},
 		{unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, int(keepAlive / time.Second)},
 		{unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, int(keepAlive / time.Second)},
 		{unix.IPPROTO_TCP, unix.TCP_KEEPCNT, keepAlives},
-		{unix.SOL_SOCKET, unix.SO_REUSEPORT, 1},
+	} {
+		_ = unix.SetsockoptInt(fd, o.level, o.name, o.value)
 	}
 	if !share {
-		options = options[:len(options)-1]
+		return nil
 	}
-	for _, o := range options {
-		if err := unix.SetsockoptInt(fd, o.level, o.name, o.value); err != nil {
-			return os.NewSyscallError("setsockopt", err)
-		}
-	}
-	return nil
+	return os.NewSyscallError("setsockopt", unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1))
 }
 
 // acceptor accepts connections as sockets. One goroutine at a time may accept.

@@ -37,7 +37,7 @@ type Later interface {
 	Serve() (last bool, err error)
 }
 
-// Reasons why reading ends for now, each of which is a branch of the loop.
+// Reasons why reading pauses, each of which is a branch of the loop.
 var (
 	errIdle   = errors.New("no request has arrived for some time")
 	errFull   = errors.New("the buffer is too small")
