@@ -118,7 +118,7 @@ func (r *run) measureScenario(ctx context.Context, s *scenario) error {
 	if err != nil {
 		return err
 	}
-	if sub.wants, sub.sample, err = checkAnswers(ctx, candidate.address, requests, false); err != nil {
+	if sub.wants, sub.sample, err = checkResponses(ctx, candidate.address, requests, false); err != nil {
 		return err
 	}
 	if s.RewriteEvery > 0 {
@@ -135,7 +135,7 @@ func (r *run) measureScenario(ctx context.Context, s *scenario) error {
 // is checked.
 func (r *run) measureTarget(ctx context.Context, sub *subject, requests []asked) error {
 	var err error
-	if sub.wants, sub.sample, err = checkAnswers(ctx, r.opts.Target, requests, true); err != nil {
+	if sub.wants, sub.sample, err = checkResponses(ctx, r.opts.Target, requests, true); err != nil {
 		return err
 	}
 	sub.duration = 0

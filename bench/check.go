@@ -18,8 +18,8 @@ import (
 	"mockserver/bench/load"
 )
 
-// answerPatience is how long a check waits for one answer.
-const answerPatience = 20 * time.Second
+// responsePatience is how long a check waits for one answer.
+const responsePatience = 20 * time.Second
 
 // reply is the answer to a request.
 type reply struct {
@@ -44,7 +44,7 @@ func (c *caller) close() {
 
 // call sends a request and reads its answer.
 func (c *caller) call(ctx context.Context, wire []byte) (reply, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerPatience)
+	ctx, cancel := context.WithTimeout(ctx, responsePatience)
 	defer cancel()
 	if c.conn == nil {
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", c.address)
@@ -73,18 +73,18 @@ func (c *caller) call(ctx context.Context, wire []byte) (reply, error) {
 	return reply{resp.StatusCode, resp.Header, body}, err
 }
 
-// wrongAnswer is the error of a check: it contains a request, the expected answer and the actual
+// wrongResponse is the error of a check: it contains a request, the expected answer and the actual
 // one.
-type wrongAnswer struct{ request, wanted, got string }
+type wrongResponse struct{ request, wanted, got string }
 
-func (w *wrongAnswer) Error() string {
+func (w *wrongResponse) Error() string {
 	return fmt.Sprintf("wrong answer to %s\n  expected: %s\n  got:      %s", w.request, w.wanted, w.got)
 }
 
-// checkAnswers sends each request once. It returns the expected answers under load, and the first
+// checkResponses sends each request once. It returns the expected answers under load, and the first
 // answer; or an error with the request, the expected answer and the actual one. With statusOnly,
 // for a server that bench did not start, it checks only the status.
-func checkAnswers(ctx context.Context, address string, requests []asked, statusOnly bool) ([]load.Want, reply, error) {
+func checkResponses(ctx context.Context, address string, requests []asked, statusOnly bool) ([]load.Want, reply, error) {
 	c := &caller{address: address}
 	defer c.close()
 	var first reply
@@ -104,8 +104,8 @@ func checkAnswers(ctx context.Context, address string, requests []asked, statusO
 		if err := r.compare(&got, statusOnly); err != nil {
 			return nil, reply{}, err
 		}
-		wants[i] = load.Want{Status: got.status, Length: -1, Also: r.answer.Also}
-		if r.answer.Body != nil && !statusOnly {
+		wants[i] = load.Want{Status: got.status, Length: -1, Also: r.response.Also}
+		if r.response.Body != nil && !statusOnly {
 			wants[i].Length = len(got.body)
 		}
 	}
@@ -115,26 +115,26 @@ func checkAnswers(ctx context.Context, address string, requests []asked, statusO
 // compare returns an error that says how an answer differs from the declared one; nil if it does
 // not.
 func (r *asked) compare(got *reply, statusOnly bool) error {
-	wanted := r.answer.Status
+	wanted := r.response.Status
 	if wanted == 0 {
 		wanted = 200
 	}
-	if got.status != wanted && !slices.Contains(r.answer.Also, got.status) {
-		return &wrongAnswer{r.line, fmt.Sprintf("status %d", wanted), fmt.Sprintf("status %d: %s", got.status, excerpt(got.body))}
+	if got.status != wanted && !slices.Contains(r.response.Also, got.status) {
+		return &wrongResponse{r.line, fmt.Sprintf("status %d", wanted), fmt.Sprintf("status %d: %s", got.status, excerpt(got.body))}
 	}
 	if statusOnly {
 		return nil
 	}
-	for name, value := range r.answer.Headers {
+	for name, value := range r.response.Headers {
 		if have := got.header.Get(name); have != value {
-			return &wrongAnswer{r.line, name + ": " + value, name + ": " + have}
+			return &wrongResponse{r.line, name + ": " + value, name + ": " + have}
 		}
 	}
-	if r.answer.Body != nil && *r.answer.Body != string(got.body) {
-		return &wrongAnswer{r.line, excerpt([]byte(*r.answer.Body)), excerpt(got.body)}
+	if r.response.Body != nil && *r.response.Body != string(got.body) {
+		return &wrongResponse{r.line, excerpt([]byte(*r.response.Body)), excerpt(got.body)}
 	}
-	if r.answer.JSON != nil && !sameJSON([]byte(*r.answer.JSON), got.body) {
-		return &wrongAnswer{r.line, "JSON " + excerpt([]byte(*r.answer.JSON)), excerpt(got.body)}
+	if r.response.JSON != nil && !sameJSON([]byte(*r.response.JSON), got.body) {
+		return &wrongResponse{r.line, "JSON " + excerpt([]byte(*r.response.JSON)), excerpt(got.body)}
 	}
 	return nil
 }

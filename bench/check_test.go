@@ -22,21 +22,21 @@ func TestCheckFindsWrongAnswers(t *testing.T) {
 	text := func(s string) *string { return &s }
 	for _, c := range []struct {
 		name       string
-		answer     declaredAnswer
+		answer     declaredResponse
 		statusOnly bool
 		wrong      string // "" for a correct answer
 	}{
-		{"right", declaredAnswer{Status: 201, Headers: map[string]string{"X-A": "1"}, Body: text(`{"b": 1.0}`)}, false, ""},
-		{"same JSON", declaredAnswer{Status: 201, JSON: text(`{ "b":1.0 }`)}, false, ""},
-		{"default status", declaredAnswer{}, false, "expected: status 200"},
-		{"header", declaredAnswer{Status: 201, Headers: map[string]string{"X-A": "2"}}, false, "expected: X-A: 2\n  got:      X-A: 1"},
-		{"body", declaredAnswer{Status: 201, Body: text(`{"b": 1}`)}, false, `expected: {"b": 1}`},
-		{"JSON number", declaredAnswer{Status: 201, JSON: text(`{"b": 1}`)}, false, "expected: JSON"},
-		{"status only", declaredAnswer{Status: 201, Body: text("other")}, true, ""},
+		{"right", declaredResponse{Status: 201, Headers: map[string]string{"X-A": "1"}, Body: text(`{"b": 1.0}`)}, false, ""},
+		{"same JSON", declaredResponse{Status: 201, JSON: text(`{ "b":1.0 }`)}, false, ""},
+		{"default status", declaredResponse{}, false, "expected: status 200"},
+		{"header", declaredResponse{Status: 201, Headers: map[string]string{"X-A": "2"}}, false, "expected: X-A: 2\n  got:      X-A: 1"},
+		{"body", declaredResponse{Status: 201, Body: text(`{"b": 1}`)}, false, `expected: {"b": 1}`},
+		{"JSON number", declaredResponse{Status: 201, JSON: text(`{"b": 1}`)}, false, "expected: JSON"},
+		{"status only", declaredResponse{Status: 201, Body: text("other")}, true, ""},
 	} {
-		r := request{Path: "/", Answer: c.answer}
-		wants, first, err := checkAnswers(context.Background(), address, r.expanded(), c.statusOnly)
-		var wrong *wrongAnswer
+		r := request{Path: "/", Response: c.answer}
+		wants, first, err := checkResponses(context.Background(), address, r.expanded(), c.statusOnly)
+		var wrong *wrongResponse
 		switch {
 		case c.wrong == "" && (err != nil || wants[0].Status != 201 || first.status != 201):
 			t.Errorf("%s: %v", c.name, err)

@@ -138,9 +138,9 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []item.End
 			continue
 		}
 		all := statuses(e)
-		a := asked{line: found[i].line(), wire: found[i].wire(), answer: declaredAnswer{Status: all[0], Also: all}}
-		wants, sample, err := checkAnswers(ctx, candidate.address, []asked{a}, true)
-		var wrong *wrongAnswer
+		a := asked{line: found[i].line(), wire: found[i].wire(), response: declaredResponse{Status: all[0], Also: all}}
+		wants, sample, err := checkResponses(ctx, candidate.address, []asked{a}, true)
+		var wrong *wrongResponse
 		switch {
 		case errors.As(err, &wrong) && (externalOf(e) != nil || len(e.Find)+len(e.Do) > 0): // it needs a file or row that may not exist
 			r.listed = append(r.listed, unasked{named(e), fmt.Sprintf("its answer to %s is not the declared one: %s; if it needs another request, give one with --requests FILE", wrong.request, wrong.got)})
@@ -166,7 +166,7 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []item.End
 
 // externalOf returns the first external body that an endpoint answers with, or nil.
 func externalOf(e *item.Endpoint) *item.ExternalBody {
-	for _, resp := range e.Answers() {
+	for _, resp := range e.AllResponses() {
 		if resp.External != nil {
 			return resp.External
 		}

@@ -37,8 +37,8 @@ func newOracle(endpoints []item.Endpoint, environ []string) *oracle {
 	return &oracle{table}
 }
 
-// answering returns the number of the endpoint that answers a request, or -1.
-func (o *oracle) answering(req *request) int {
+// endpointOf returns the number of the endpoint that answers a request, or -1.
+func (o *oracle) endpointOf(req *request) int {
 	head, body, _ := bytes.Cut(req.wire(), []byte("\r\n\r\n"))
 	line, lines, _ := bytes.Cut(head, []byte("\r\n"))
 	words := bytes.Split(line, []byte{' '})
@@ -65,7 +65,7 @@ func (r *run) requestsFor(endpoints []item.Endpoint) ([]*request, error) {
 		}
 		for i := range given {
 			t := &given[i]
-			number := o.answering(&t.request)
+			number := o.endpointOf(&t.request)
 			if number < 0 {
 				return nil, fmt.Errorf("%s:%d: no endpoint answers %s", r.opts.Requests, t.number, t.line())
 			}
@@ -86,7 +86,7 @@ func (r *run) requestsFor(endpoints []item.Endpoint) ([]*request, error) {
 // not answer it.
 func (o *oracle) requestOf(e *item.Endpoint, number int) *request {
 	req := sampleOf(e)
-	if req.check() != nil || o.answering(&req) != number {
+	if req.check() != nil || o.endpointOf(&req) != number {
 		return nil
 	}
 	return &req

@@ -17,11 +17,11 @@ type request struct {
 	Method, Path string
 	Headers      map[string]string
 	Body         string
-	Answer       declaredAnswer
+	Response     declaredResponse
 }
 
-// declaredAnswer is the expected answer to a request. Fields that are not declared are not checked.
-type declaredAnswer struct {
+// declaredResponse is the expected answer to a request. Fields that are not declared are not checked.
+type declaredResponse struct {
 	Status  int   // 0 is 200
 	Also    []int `yaml:"-"` // further statuses
 	Headers map[string]string
@@ -31,9 +31,9 @@ type declaredAnswer struct {
 
 // asked is a request ready to be sent, and the expected answer.
 type asked struct {
-	line   string // "GET /users/7", for messages
-	wire   []byte // as it is sent
-	answer declaredAnswer
+	line     string // "GET /users/7", for messages
+	wire     []byte // as it is sent
+	response declaredResponse
 }
 
 func (r *request) check() error {
@@ -60,7 +60,7 @@ func (r *request) expanded() []asked {
 	for n := 1; n <= max(r.Repeat, 1); n++ {
 		var one request
 		_ = json.Unmarshal([]byte(strings.ReplaceAll(string(text), "${n}", strconv.Itoa(n*max(r.Step, 1)))), &one)
-		all = append(all, asked{line: one.line(), wire: one.wire(), answer: one.Answer})
+		all = append(all, asked{line: one.line(), wire: one.wire(), response: one.Response})
 	}
 	return all
 }

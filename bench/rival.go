@@ -31,7 +31,7 @@ func (r *run) startRival(ctx context.Context, rival Rival, sub *subject) (side, 
 	s.address = address
 	rivalSide := s.side(rival.Name)
 	if err = s.connectable(ctx); err == nil {
-		rivalSide.wants, _, err = checkAnswers(ctx, address, sub.asked, true)
+		rivalSide.wants, _, err = checkResponses(ctx, address, sub.asked, true)
 	}
 	if err != nil {
 		s.kill()

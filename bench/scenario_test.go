@@ -78,9 +78,9 @@ func TestScenariosAreConfigurations(t *testing.T) {
 
 func TestRequestsAreRepeated(t *testing.T) {
 	body := `{"n": ${n}}`
-	r := request{Repeat: 3, Step: 10, Method: "post", Path: "/a/${n}", Body: body, Headers: map[string]string{"X-N": "${n}"}, Answer: declaredAnswer{Body: &body}}
+	r := request{Repeat: 3, Step: 10, Method: "post", Path: "/a/${n}", Body: body, Headers: map[string]string{"X-N": "${n}"}, Response: declaredResponse{Body: &body}}
 	all := r.expanded()
-	if len(all) != 3 || all[2].line != "POST /a/30" || *all[2].answer.Body != `{"n": 30}` {
+	if len(all) != 3 || all[2].line != "POST /a/30" || *all[2].response.Body != `{"n": 30}` {
 		t.Fatalf("got %+v", all)
 	}
 	want := "POST /a/30 HTTP/1.1\r\nHost: localhost\r\nX-N: 30\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{\"n\": 30}"

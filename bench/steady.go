@@ -39,7 +39,7 @@ func statuses(e *item.Endpoint) []int {
 		all = append(all, statusOf(&o.Response))
 	}
 	for _, o := range likely(e) {
-		for _, a := range (policy.Group{Latency: o.Latency}).Answers() {
+		for _, a := range (policy.Group{Latency: o.Latency}).Replies() {
 			all = append(all, a.Status)
 		}
 	}

@@ -22,8 +22,8 @@ type givenMocks struct {
 // mock is the declaration of a mocks file for one operation.
 type mock struct {
 	item.Endpoint
-	answers bool // it has its own answers
-	calls   bool // it has its own webhooks
+	responds bool // it has its own answers
+	calls    bool // it has its own webhooks
 }
 
 // mockFields are the keys of an endpoint that a mocks file may use for an operation.
@@ -43,7 +43,7 @@ func optional(fields []table.Field[item.Endpoint]) []table.Field[item.Endpoint] 
 
 // mockKeys are the names of the keys in mockFields.
 var mockKeys = slices.Concat([]string{"if", "let", "response", "responses", "select", "webhook", "webhooks"},
-	table.Keys(policy.AnswerKeys[item.Endpoint]("")), table.Keys(policy.LimitKeys[item.Endpoint]("")))
+	table.Keys(policy.ResponseKeys[item.Endpoint]("")), table.Keys(policy.LimitKeys[item.Endpoint]("")))
 
 // isMocks reports whether a document is a mocks file: it is a map of maps, and not an item outside
 // a list.
@@ -170,7 +170,7 @@ func mockOf(d *table.Decoder, n *syntax.Node, key string, o operation) mock {
 	table.Fill(d, n, key, mockFields, &e)
 	item.Finish(d, &e, key, n)
 	return mock{
-		Endpoint: e, answers: n.Get("response") != nil || n.Get("responses") != nil, calls: n.Get("webhook") != nil || n.Get("webhooks") != nil,
+		Endpoint: e, responds: n.Get("response") != nil || n.Get("responses") != nil, calls: n.Get("webhook") != nil || n.Get("webhooks") != nil,
 	}
 }
 
@@ -198,7 +198,7 @@ func nested(n *syntax.Node) *syntax.Node {
 // over returns a generated endpoint with the declarations of the mock in place of those of the
 // document.
 func (m *mock) over(e item.Endpoint) item.Endpoint {
-	if m.answers {
+	if m.responds {
 		e.Response, e.Responses, e.Select = m.Response, m.Responses, m.Select
 		e.Pos, e.Dir = m.Pos, m.Dir
 		e.Key = m.Key

@@ -34,8 +34,8 @@ func (o operation) endpoint(problems *syntax.Problems) item.Endpoint {
 		e.If = syntax.Text{Value: o.When, Pos: o.Pos, Key: o.Pointer, Folded: true}
 	}
 	e.Response = item.Response{Pos: e.Pos, Raw: true}
-	if o.Default < len(o.Answers) {
-		e.Response = o.response(&o.Answers[o.Default])
+	if o.Default < len(o.Responses) {
+		e.Response = o.response(&o.Responses[o.Default])
 		if o.Template != "" {
 			e.Response.Raw, e.Response.Body.Value = false, o.Template
 		}
@@ -52,7 +52,7 @@ func (o operation) endpoint(problems *syntax.Problems) item.Endpoint {
 }
 
 // response returns the response for an answer of a document. Its texts are not templates.
-func (o operation) response(a *openapi.Answer) item.Response {
+func (o operation) response(a *openapi.Response) item.Response {
 	r := item.Response{Pos: o.Pos, Raw: true, Status: a.Status}
 	if a.MediaType != "" {
 		r.Headers = append(r.Headers, o.header("Content-Type", a.MediaType))
@@ -71,11 +71,11 @@ func (o operation) header(name, value string) item.Header {
 // webhook returns a callback of an operation as a webhook, or why it cannot be sent.
 func (o operation) webhook(cb *openapi.Callback) (item.Webhook, *syntax.Problem) {
 	pos := cb.Pos
-	var answer *openapi.Answer
-	if o.Default < len(o.Answers) {
-		answer = &o.Answers[o.Default]
+	var response *openapi.Response
+	if o.Default < len(o.Responses) {
+		response = &o.Responses[o.Default]
 	}
-	target, what := openapi.CallbackURL(cb.URL, answer)
+	target, what := openapi.CallbackURL(cb.URL, response)
 	if what == "" && !strings.Contains(target, "{{") {
 		if fault := address.URLFault([]byte(target)); fault != "" {
 			what = fmt.Sprintf("%q is not a valid URL: %s", address.Shown(target), fault)

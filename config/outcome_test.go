@@ -155,7 +155,7 @@ func TestWhatOutcomesMayHold(t *testing.T) {
 	if w := o[3].Webhooks; len(w) != 1 || w[0].Method != "POST" || w[0].Key != atOutcomes+"[3].webhook" {
 		t.Errorf("%+v", w)
 	}
-	if got := e.Answers(); len(got) != 5 || got[1].Status != 500 {
+	if got := e.AllResponses(); len(got) != 5 || got[1].Status != 500 {
 		t.Errorf("answers %+v", got)
 	}
 }

@@ -316,18 +316,18 @@ func (q *Queue) Stats() Stats {
 // ask has the actor call question, waits for the call, and reports whether it happened. After the
 // actor has stopped, nothing owns its state.
 func (q *Queue) ask(question func()) bool {
-	answered := make(chan struct{})
+	done := make(chan struct{})
 	q.mail.ask(func() {
 		question()
-		close(answered)
+		close(done)
 	})
 	select {
-	case <-answered:
+	case <-done:
 		return true
 	case <-q.ended:
 	}
 	select {
-	case <-answered: // it was the last thing the actor did
+	case <-done: // it was the last thing the actor did
 		return true
 	default:
 		return false

@@ -109,7 +109,7 @@ func Files(spec *config.Spec, env func(string) (string, bool)) []string {
 	var all []string
 	for _, endpoints := range [][]item.Endpoint{spec.Endpoints, spec.Broken.Endpoints} {
 		for i := range endpoints {
-			for _, resp := range endpoints[i].Answers() {
+			for _, resp := range endpoints[i].AllResponses() {
 				if ext := resp.External; ext != nil {
 					all = append(all, filesOf(ext, endpoints[i].Dir, env)...)
 				}

@@ -28,7 +28,7 @@ func TestDirect_AChangeThatLeadsToAnEndpointThatWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if answers := s.calls.Snapshot.Load().Answers; !answers[1].Direct || answers[0].Direct || answers[2].Direct {
+	if answers := s.calls.Snapshot.Load().Responses; !answers[1].Direct || answers[0].Direct || answers[2].Direct {
 		t.Errorf("answered directly: %v, %v, %v; want only the second", answers[0].Direct, answers[1].Direct, answers[2].Direct)
 	}
 	const clients, each = 8, 100

@@ -104,7 +104,7 @@ func reportingNowhere(t *testing.T, configuration string) *Server {
 
 // After the first error of a minute, an error costs no more with reports than without.
 func TestAllocations_OfErrorReports(t *testing.T) {
-	a := &compile.Answer{Name: "GET /x", Source: &fetcher.Source{}}
+	a := &compile.Response{Name: "GET /x", Source: &fetcher.Source{}}
 	err := &fetcher.Error{Kind: fetcher.Upstream, Message: "x"}
 	tell := func(s *Server) float64 {
 		s.calls.ServerErrors.Pass(reply.UpstreamFailed.Code+" "+a.Name, time.Now())

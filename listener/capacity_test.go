@@ -125,7 +125,7 @@ func TestCapacity_ServesInOrder(t *testing.T) {
 // occupy takes the free places of an endpoint, and returns how many there were.
 func occupy(s *Server, i int) (free int) {
 	for {
-		if _, _, err := s.calls.Snapshot.Load().Answers[i].Rules.Capacity().Enter(nil, time.Now(), time.Time{}); err != nil {
+		if _, _, err := s.calls.Snapshot.Load().Responses[i].Rules.Capacity().Enter(nil, time.Now(), time.Time{}); err != nil {
 			return free
 		}
 		free++
@@ -150,7 +150,7 @@ func TestCapacity_IsHeldByASlowBody(t *testing.T) {
 // A request that panics while it holds a place frees the place.
 func TestCapacity_OutlastsAPanic(t *testing.T) {
 	s := configured(t, `- endpoint: {path: /, capacity: {concurrent: 1}, response: {body: ok}}`)
-	s.calls.Snapshot.Load().Answers[0].Source = &fetcher.Source{} // it has no loader: using it panics
+	s.calls.Snapshot.Load().Responses[0].Source = &fetcher.Source{} // it has no loader: using it panics
 	for range 3 {
 		if got := strings.Join(answersOf(t, s, 1, "/"), ""); !strings.Contains(got, reply.InternalError.Code) {
 			t.Errorf("got %s, want %s", got, reply.InternalError.Code)

@@ -72,7 +72,7 @@ type by struct {
 }
 
 func (b by) Answer(c *wire.Connection, p *wire.Plain) (wire.Later, error) {
-	later, err := b.s.calls.AnswerBy(b.lookup, c, p)
+	later, err := b.s.calls.ReplyBy(b.lookup, c, p)
 	if seen, ok := intercepted.Load(b.s); later != nil && ok {
 		seen.(func(*wire.Exchange))(nil)
 	}
@@ -278,7 +278,7 @@ func TestFixed_KeepsNoBodyTwice(t *testing.T) {
 	if f == nil || cap(f.Head) > 512 {
 		t.Fatalf("the head takes %d bytes", cap(f.Head))
 	}
-	if static := s.calls.Snapshot.Load().Answers[0].Static; &f.Body[0] != &static[0] {
+	if static := s.calls.Snapshot.Load().Responses[0].Static; &f.Body[0] != &static[0] {
 		t.Error("the body is kept twice")
 	}
 }
@@ -331,8 +331,8 @@ func TestFixed_OfOperations(t *testing.T) {
 func FuzzFixed(f *testing.F) {
 	endpoints := pets()
 	for i := range endpoints {
-		for j := range endpoints[i].Operation.Answers {
-			if a := &endpoints[i].Operation.Answers[j]; a.Fresh != nil {
+		for j := range endpoints[i].Operation.Responses {
+			if a := &endpoints[i].Operation.Responses[j]; a.Fresh != nil {
 				a.Fresh = func(uint64) []byte { return []byte(`{"fresh":1}`) } // the same each time
 			}
 		}

@@ -28,10 +28,10 @@ func TestHTTP2_APanicIsOneAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := *s.calls.Snapshot.Load().Snapshot
-	broken.Answers = slices.Clone(broken.Answers)
+	broken.Responses = slices.Clone(broken.Responses)
 	for i := range 2 {
-		broken.Answers[i].Template = broken.Answers[2].Template // endpoint 2 has no template
-		broken.Answers[i].Source = &fetcher.Source{}            // it has no loader: asking it for a body panics
+		broken.Responses[i].Template = broken.Responses[2].Template // endpoint 2 has no template
+		broken.Responses[i].Source = &fetcher.Source{}              // it has no loader: asking it for a body panics
 	}
 	s.calls.Snapshot.Store(&serve.World{Snapshot: &broken})
 	transport := &http.Transport{Protocols: new(http.Protocols)}

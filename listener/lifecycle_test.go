@@ -569,7 +569,7 @@ func TestServer_GivesTheRoomOfLargeBodiesBack(t *testing.T) {
 	runtime.KeepAlive(open)
 }
 
-// A client that has not read its response to the end when the server stops counts as unanswered.
+// A client that has not read its response to the end when the server stops counts as cut off.
 func TestShutdown_AResponseThatIsNotReadIsCutOff(t *testing.T) {
 	nothingLeft(t)
 	for _, body := range []string{strings.Repeat("x", 12<<20), "{{path-params.a}}" + strings.Repeat("x", 12<<20)} {

@@ -75,8 +75,8 @@ func (s *Server) Unmatched() []record.Miss {
 func (s *Server) LatencyErrors() []traffic.LatencyError {
 	sn := s.calls.Snapshot.Load()
 	var all []traffic.LatencyError
-	for i := range sn.Answers {
-		if late, ok := sn.Answers[i].Rules.LatencyError(&sn.Spec.Endpoints[i]); ok {
+	for i := range sn.Responses {
+		if late, ok := sn.Responses[i].Rules.LatencyError(&sn.Spec.Endpoints[i]); ok {
 			all = append(all, late)
 		}
 	}

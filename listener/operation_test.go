@@ -18,8 +18,8 @@ import (
 )
 
 // answering returns an endpoint for an operation, as if it had been read from a document.
-func answering(method, path string, byDefault int, answers ...openapi.Answer) item.Endpoint {
-	d := &openapi.Operation{Method: method, Path: path, Answers: answers, Default: byDefault}
+func answering(method, path string, byDefault int, answers ...openapi.Response) item.Endpoint {
+	d := &openapi.Operation{Method: method, Path: path, Responses: answers, Default: byDefault}
 	a := answers[byDefault]
 	e := item.Endpoint{Method: method, Path: syntax.Text{Value: path}, Operation: d}
 	e.Response = item.Response{Status: a.Status, Raw: true, Body: syntax.Text{Value: string(a.Body)}}
@@ -36,8 +36,8 @@ func headers(name, value string) []item.Header {
 	return []item.Header{{Name: name, Value: syntax.Text{Value: value}}}
 }
 
-func ofJSON(status int, declared, example, body string) openapi.Answer {
-	return openapi.Answer{Status: status, Declared: declared, MediaType: typeJSON, Example: example, Body: []byte(body)}
+func ofJSON(status int, declared, example, body string) openapi.Response {
+	return openapi.Response{Status: status, Declared: declared, MediaType: typeJSON, Example: example, Body: []byte(body)}
 }
 
 // pets returns operations with answers of every kind.
@@ -47,15 +47,15 @@ func pets() []item.Endpoint {
 	list.Headers = []openapi.Header{{Name: "X-Total", Value: "0"}}
 	cat, dog := ofJSON(200, "200", "cat", `{"cat":1}`), ofJSON(200, "200", "dog", `{"dog":1}`)
 	cat.Fresh, dog.Fresh = fresh, fresh
-	xml := openapi.Answer{Status: 200, Declared: "200", MediaType: "application/xml", Example: "cat", Body: []byte(`<cat/>`), Fresh: fresh}
+	xml := openapi.Response{Status: 200, Declared: "200", MediaType: "application/xml", Example: "cat", Body: []byte(`<cat/>`), Fresh: fresh}
 	gone := ofJSON(404, "404", "gone", `{"gone":1}`)
 	gone.Headers = []openapi.Header{{Name: "x-why", Value: "eaten"}, {Name: "Content-Length", Value: "7"}, {Name: "Content-Type", Value: "application/problem+json"}}
 	return []item.Endpoint{
-		answering("GET", "/plain", 0, list, ofJSON(500, "5XX", "", `{"broken":1}`), openapi.Answer{Status: 204, Declared: "204"}),
+		answering("GET", "/plain", 0, list, ofJSON(500, "5XX", "", `{"broken":1}`), openapi.Response{Status: 204, Declared: "204"}),
 		answering("GET", "/kinds", 1, xml, cat, dog, gone,
-			openapi.Answer{Status: 404, Declared: "404", MediaType: "text/plain", Body: []byte("gone")}, ofJSON(200, "default", "", `{"default":1}`)),
+			openapi.Response{Status: 404, Declared: "404", MediaType: "text/plain", Body: []byte("gone")}, ofJSON(200, "default", "", `{"default":1}`)),
 		answering("GET", "/pets/:id", 0, cat, gone),
-		answering("POST", "/pets", 0, openapi.Answer{Status: 201, Declared: "201"}, ofJSON(400, "4XX", "", `{"bad":1}`), ofJSON(409, "409", "", `{"conflict":1}`)),
+		answering("POST", "/pets", 0, openapi.Response{Status: 201, Declared: "201"}, ofJSON(400, "4XX", "", `{"bad":1}`), ofJSON(409, "409", "", `{"conflict":1}`)),
 	}
 }
 
@@ -234,11 +234,11 @@ func TestOperation_Webhooks(t *testing.T) {
 	e := pets()[2]
 	e.Webhooks = []item.Webhook{{Method: "POST", URL: syntax.Text{Value: "http://127.0.0.1:9/a"}}}
 	s := described(t, "[]", e)
-	o := s.calls.Snapshot.Load().Answers[0].Operation
-	if got := len(o.Answer(0).Hooks); got != 1 {
+	o := s.calls.Snapshot.Load().Responses[0].Operation
+	if got := len(o.Response(0).Hooks); got != 1 {
 		t.Errorf("a 200 is followed by %d webhooks, want 1", got)
 	}
-	if got := len(o.Answer(1).Hooks); got != 0 {
+	if got := len(o.Response(1).Hooks); got != 0 {
 		t.Errorf("a 404 is followed by %d webhooks, want none", got)
 	}
 }

@@ -151,7 +151,7 @@ func TestOutcomes_HaveWhatTheEndpointHas(t *testing.T) {
       - {body: y, latency: {min-ms: 7, max-ms: 7}, webhooks: []}
       - {body: z, webhook: {url: "http://127.0.0.1:9/z", method: POST, sleep-time: 3600}}
 `)
-	a := &s.calls.Snapshot.Load().Answers[0]
+	a := &s.calls.Snapshot.Load().Responses[0]
 	fails := map[int]bool{} // by index of the outcome
 	var request matcher.Request
 	for range 100 {

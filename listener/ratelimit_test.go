@@ -104,8 +104,8 @@ func TestLimiter_Headers(t *testing.T) {
 - endpoint: {path: /failing, response: {body: ok}, rate-limit: {max-requests: 3}, latency: {failure-rate: 1}}
 - endpoint: {path: /free, response: {body: ok}}
 `)
-	for i := range s.calls.Snapshot.Load().Answers {
-		if r := s.calls.Snapshot.Load().Answers[i].Rules; r != nil && r.Capacity() != nil {
+	for i := range s.calls.Snapshot.Load().Responses {
+		if r := s.calls.Snapshot.Load().Responses[i].Rules; r != nil && r.Capacity() != nil {
 			occupy(s, i)
 		}
 	}
@@ -222,7 +222,7 @@ func TestAllocations_OfRateLimits(t *testing.T) {
 				t.Fatal(err)
 			}
 			ctx := asking("/x/1?q=a%20b", "192.0.2.1:1", c.headers...)
-			l := s.calls.Snapshot.Load().Answers[0].Rules
+			l := s.calls.Snapshot.Load().Responses[0].Rules
 			r := matcher.Acquire(matcher.Input{
 				Method: []byte("GET"), Target: ctx.Request.Header.RequestURI(), Host: ctx.Request.Header.Host(), Header: ctx.Request.Header.RawHeaders(),
 				Remote: ctx.Conn.RemoteAddr(),

@@ -39,7 +39,7 @@ func recordingAs(tb testing.TB, configuration string, journal record.JournalOpti
 // A request that panics counts as a request to its endpoint, answered with 500.
 func TestRecord_Panics(t *testing.T) {
 	s := recordingServer(t, "- endpoint: {path: /a, response: {external-body: {provider: json, path: \"/nowhere/{{query-params.q}}\"}}}\n- endpoint: {path: /b, response: {}}", 0)
-	s.calls.Snapshot.Load().Answers[0].Source = &fetcher.Source{} // it has no loader: asking it for a body panics
+	s.calls.Snapshot.Load().Responses[0].Source = &fetcher.Source{} // it has no loader: asking it for a body panics
 	for _, path := range []string{"/a?q=1", "/b"} {
 		var ctx wire.Exchange
 		ctx.Request.SetRequestURI(path)

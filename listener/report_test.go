@@ -114,8 +114,8 @@ func TestReport_PanicHasItsStack(t *testing.T) {
 	h := &host{}
 	s, stop := reporting(t, h, `[{endpoint: {path: "/users/:id", response: {body: ok}}}]`, Options{Version: "1.2.3"})
 	broken := *s.calls.Snapshot.Load().Snapshot
-	broken.Answers = slices.Clone(broken.Answers)
-	broken.Answers[0].Source = &fetcher.Source{} // it has no loader: asking it for a body panics
+	broken.Responses = slices.Clone(broken.Responses)
+	broken.Responses[0].Source = &fetcher.Source{} // it has no loader: asking it for a body panics
 	s.calls.Snapshot.Store(&serve.World{Snapshot: &broken})
 	for range 3 {
 		ask(t, s.URL()+"/users/hunter2secret?q=hunter2secret", 500)

@@ -93,7 +93,7 @@ func TestScale_NothingIsWrittenByTwo(t *testing.T) {
 func (s *Server) crowd(t *testing.T, name string, ask func()) {
 	t.Helper()
 	i := slices.IndexFunc(scaled, func(c struct{ name, request, body string }) bool { return c.name == name })
-	counters := s.calls.Snapshot.Load().Answers[i].Counters
+	counters := s.calls.Snapshot.Load().Responses[i].Counters
 	for deadline := time.Now().Add(time.Minute); counters.At(1) == counters.At(2); ask() {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s: two connections are counted in one place", name)

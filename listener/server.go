@@ -415,7 +415,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.listener.StopAlarm()
 	s.compiler.Loader.Close(ctx)
-	cut := s.unanswered(closed)
+	cut := s.cutOff(closed)
 	s.compiler.Close()
 	s.calls.Storing.Close()
 	closing = errors.Join(closing, s.closeWebhooks(ctx))
@@ -437,18 +437,18 @@ func (s *Server) Close() error {
 	return s.Shutdown(ended())
 }
 
-// unanswered counts the requests of closed connections that had no response. A response may just
+// cutOff counts the requests of closed connections that had no response. A response may just
 // have been written, so the goroutines that serve connections get a moment to report that and end.
-func (s *Server) unanswered(closed []*wire.Connection) int {
+func (s *Server) cutOff(closed []*wire.Connection) int {
 	timer := time.NewTimer(lastWord)
 	defer timer.Stop()
 	select {
 	case <-s.drained:
 	case <-timer.C:
 	}
-	n := s.calls.HTTP2.Unanswered()
+	n := s.calls.HTTP2.CutOff()
 	for _, conn := range closed {
-		if conn.IsUnanswered() {
+		if conn.WasCutOff() {
 			n++
 		}
 	}

@@ -128,7 +128,7 @@ func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
 	}
 }
 
-// The accept loop may be serving a connection that is not registered yet: unanswered waits for it,
+// The accept loop may be serving a connection that is not registered yet: cutOff waits for it,
 // but not for long.
 func TestUnanswered_WaitsForWhatAccepts(t *testing.T) {
 	for _, takes := range []time.Duration{0, lastWord / 2, lastWord * 2} {
@@ -136,7 +136,7 @@ func TestUnanswered_WaitsForWhatAccepts(t *testing.T) {
 			s := &Server{drained: make(chan struct{}), calls: new(serve.Server)}
 			time.AfterFunc(takes, func() { close(s.drained) })
 			begun := time.Now()
-			if n := s.unanswered(nil); n != 0 {
+			if n := s.cutOff(nil); n != 0 {
 				t.Errorf("got %d requests", n)
 			}
 			if took, want := time.Since(begun), min(takes, lastWord); took != want {

@@ -102,7 +102,7 @@ func TestUnanswered_CountsHeadsThatHaveBegun(t *testing.T) {
 			go func() { _, _ = io.Copy(io.Discard, client) }() // until it is closed
 			_, _ = io.WriteString(client, sent)                // the server must read it, or the count is wrong
 			synctest.Wait()
-			if got := s.unanswered(l.CloseAll()); got != want {
+			if got := s.cutOff(l.CloseAll()); got != want {
 				t.Errorf("%q: got %d, want %d", sent, got, want)
 			}
 		})

@@ -44,8 +44,8 @@ func ProtocolOf(name string) Protocol {
 	return HTTP11
 }
 
-// Answer is the response to a request.
-type Answer interface {
+// Response is the response to a request.
+type Response interface {
 	StatusCode() int
 	// HeaderValue returns the first value of a header field, whatever the case of its name.
 	HeaderValue(name string) (value []byte, ok bool)

@@ -61,9 +61,9 @@ func (e *entry) splitAll(r *Request, whole int) bool {
 	return true
 }
 
-// answer returns the first route of l whose types and condition match, or -1. The parameters of r
+// match returns the first route of l whose types and condition match, or -1. The parameters of r
 // must have been captured for l.
-func (l *leaf) answer(r *Request) int {
+func (l *leaf) match(r *Request) int {
 	whole := len(r.params)
 	for i := range l.entries {
 		e := &l.entries[i]
@@ -78,7 +78,7 @@ func (l *leaf) answer(r *Request) int {
 	return -1
 }
 
-// first is like answer, but ignores conditions.
+// first is like match, but ignores conditions.
 func (l *leaf) first(r *Request) int {
 	whole := len(r.params)
 	for i := range l.entries {

@@ -74,8 +74,8 @@ type Request struct {
 	// Rows contains the rows and values that the endpoint has named, by position; Missing for one
 	// that does not exist.
 	Rows []json.Value
-	// Answer is the response, once there is one; nil before.
-	Answer Answer
+	// Response is the response, once there is one; nil before.
+	Response Response
 	// Access contains data that the stage that finds rows keeps from one request to the next. Reset
 	// releases it, but does not remove it.
 	Access interface{ Release() }
@@ -88,19 +88,19 @@ type Request struct {
 	// complete. If it is set, nothing more is rendered.
 	Stopped error
 
-	target   target
-	params   [][]byte // parameters of the route being tried, decoded, by position
-	segments [][]byte // decoded segments of an escaped path; empty until needed
-	host     []byte   // normalized; nil until needed
-	json     json.Value
-	parsed   bool          // json has been parsed
-	answer   json.Value    // the body of Answer
-	answered bool          // answer has been parsed
-	fields   []json.Member // members of json, if it is an object; one more than fieldsKept if there are more
-	form     *multipart.Form
-	formed   bool // form has been parsed
-	now      time.Time
-	found    *found // nil until a router is first used
+	target         target
+	params         [][]byte // parameters of the route being tried, decoded, by position
+	segments       [][]byte // decoded segments of an escaped path; empty until needed
+	host           []byte   // normalized; nil until needed
+	json           json.Value
+	parsed         bool          // json has been parsed
+	response       json.Value    // the body of Response
+	responseParsed bool          // response has been parsed
+	fields         []json.Member // members of json, if it is an object; one more than fieldsKept if there are more
+	form           *multipart.Form
+	formed         bool // form has been parsed
+	now            time.Time
+	found          *found // nil until a router is first used
 }
 
 const (
@@ -354,14 +354,14 @@ func (r *Request) JSON() json.Value {
 	return r.json
 }
 
-// AnswerJSON returns the body of the Answer as a JSON value; Missing if it is not JSON. The body is
+// ResponseJSON returns the body of the Response as a JSON value; Missing if it is not JSON. The body is
 // parsed once, by the first call.
-func (r *Request) AnswerJSON() json.Value {
-	if !r.answered {
-		r.answered = true
-		r.answer = json.Parse(r.Answer.Content())
+func (r *Request) ResponseJSON() json.Value {
+	if !r.responseParsed {
+		r.responseParsed = true
+		r.response = json.Parse(r.Response.Content())
 	}
-	return r.answer
+	return r.response
 }
 
 // fieldsKept is the maximum number of members of a body that are stored in fields.

@@ -130,15 +130,15 @@ func (e *expr) fromRow(r *matcher.Request) value.Value {
 // fromResponse returns a value of the response.
 func (e *expr) fromResponse(r *matcher.Request) value.Value {
 	switch {
-	case r.Answer == nil:
+	case r.Response == nil:
 		return value.Value{}
 	case e.op == opResponseStatus:
-		return value.OfInt(int64(r.Answer.StatusCode()), r)
+		return value.OfInt(int64(r.Response.StatusCode()), r)
 	case e.op == opResponseHeader:
-		return optional(r.Answer.HeaderValue(e.name))
+		return optional(r.Response.HeaderValue(e.name))
 	}
-	body := r.Answer.Content()
-	if v := r.AnswerJSON(); v.Kind != json.Missing {
+	body := r.Response.Content()
+	if v := r.ResponseJSON(); v.Kind != json.Missing {
 		return walk(value.OfJSON(v, r), e.steps, r)
 	}
 	if len(e.steps) > 0 {

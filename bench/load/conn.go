@@ -117,16 +117,16 @@ func (t *thread) transmit(i int, c *conn, from int64) {
 	t.sockets.send(i, t.Requests[c.next])
 }
 
-// answered processes a complete answer and continues with the next request, on another connection if
+// served processes a complete answer and continues with the next request, on another connection if
 // this one closes.
-func (t *thread) answered(i int, a *answer, closes bool) {
+func (t *thread) served(i int, a *response, closes bool) {
 	c := &t.conns[i]
 	t.outstanding--
 	c.state, c.used = idle, true
 	if unlike := t.Wants[c.next].unlike(a.head.Status, a.size); unlike != "" {
 		t.fail(c, unlike)
 	} else if t.Rate == 0 && t.schedule.counts(t.now) || t.Rate > 0 && c.counted {
-		t.result.answered(t.now - c.from)
+		t.result.served(t.now - c.from)
 	}
 	t.advance(c)
 	if closes || a.head.Closes || a.head.Status == 101 {

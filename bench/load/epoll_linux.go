@@ -54,7 +54,7 @@ type socket struct {
 	watched    bool  // for room to write, too
 	request    []byte
 	sent       int // bytes of the request that are written
-	answer     answer
+	response   response
 }
 
 // openSockets opens the descriptors that a thread waits on. They must be closed even after an error.
@@ -181,7 +181,7 @@ func (e *epoll) watch(i int, write bool) error {
 func (e *epoll) send(i int, request []byte) {
 	s := &e.sockets[i]
 	s.request, s.sent = request, 0
-	s.answer.reset(isHead(request))
+	s.response.reset(isHead(request))
 	e.write(i)
 }
 
@@ -200,7 +200,7 @@ func (e *epoll) write(i int) {
 			}
 			return
 		default:
-			e.t.cut(i, s.answer.begun(), errno)
+			e.t.cut(i, s.response.begun(), errno)
 			return
 		}
 	}
@@ -220,21 +220,21 @@ func (e *epoll) read(i int) {
 	switch {
 	case errno == unix.EAGAIN || errno == unix.EINTR: // epoll reports it again
 	case errno != 0:
-		t.cut(i, s.answer.begun(), errno)
+		t.cut(i, s.response.begun(), errno)
 	case n == 0:
-		if err := s.answer.end(); err != nil || c.state == idle {
-			t.cut(i, s.answer.begun(), err)
+		if err := s.response.end(); err != nil || c.state == idle {
+			t.cut(i, s.response.begun(), err)
 			return
 		}
-		t.answered(i, &s.answer, true)
+		t.served(i, &s.response, true)
 	case c.state == idle:
 		t.broken(i, "bytes that answer no request")
 	default:
-		done, err := s.answer.accept(e.buf[:n], &e.seen[uint32(c.next)%uint32(len(e.seen))])
+		done, err := s.response.accept(e.buf[:n], &e.seen[uint32(c.next)%uint32(len(e.seen))])
 		if err != nil {
 			t.broken(i, err.Error())
 		} else if done {
-			t.answered(i, &s.answer, s.sent < len(s.request))
+			t.served(i, &s.response, s.sent < len(s.request))
 		}
 	}
 }

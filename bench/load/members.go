@@ -31,7 +31,7 @@ type member struct {
 	over     context.Context
 	end      context.CancelFunc
 	buf      []byte
-	answer   answer
+	response response
 	seen     seenHead
 }
 
@@ -114,9 +114,9 @@ func (s *members) take(e event) {
 	case opens:
 		t.opened(i)
 	case e.err == nil:
-		t.answered(i, &e.answer, false)
+		t.served(i, &e.response, false)
 	default:
-		t.cut(i, e.answer.begun(), e.err)
+		t.cut(i, e.response.begun(), e.err)
 	}
 }
 
@@ -160,20 +160,20 @@ func (m *member) tell(err error) bool {
 
 // ask writes a request and reads until its answer is complete.
 func (m *member) ask(conn net.Conn, request []byte) error {
-	m.answer.reset(isHead(request))
+	m.response.reset(isHead(request))
 	if _, err := conn.Write(request); err != nil {
 		return err
 	}
 	for {
 		n, err := conn.Read(m.buf)
 		if n > 0 {
-			if done, err := m.answer.accept(m.buf[:n], &m.seen); done || err != nil {
+			if done, err := m.response.accept(m.buf[:n], &m.seen); done || err != nil {
 				return err
 			}
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			return m.answer.end()
+			return m.response.end()
 		case err != nil:
 			return err
 		}

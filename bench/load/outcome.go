@@ -34,8 +34,8 @@ func newOutcome() *Outcome {
 	return &Outcome{Errors: map[string]uint64{}}
 }
 
-// answered counts an expected answer, with its latency in nanoseconds.
-func (o *Outcome) answered(latency int64) {
+// served counts an expected answer, with its latency in nanoseconds.
+func (o *Outcome) served(latency int64) {
 	o.Requests++
 	o.Latency.Add(time.Duration(latency))
 }
@@ -61,7 +61,7 @@ func (o *Outcome) add(part *Outcome) {
 
 // Kinds of error that both generators count.
 const (
-	noAnswer      = "no answer"
+	noResponse    = "no answer"
 	resetByServer = "reset by the server"
 )
 

@@ -177,7 +177,7 @@ func (t *thread) settle() {
 	}
 	for i := range t.conns {
 		if c := &t.conns[i]; c.state == waiting || c.again {
-			t.fail(c, noAnswer)
+			t.fail(c, noResponse)
 		}
 	}
 }

@@ -14,7 +14,7 @@ func check(e *Endpoint, key string, node *syntax.Node, reported map[string]bool)
 	c := table.Check(e.Pos, key, node, reported)
 	finds := len(e.Find) > 0
 	checkRequest(c, e)
-	checkAnswer(c, &e.Response, finds, []string{"response"})
+	checkResponse(c, &e.Response, finds, []string{"response"})
 	checkChanges(c, e.Do, finds, nil)
 	checkWebhooks(c, e.Webhooks, nil)
 	warnOfErrors(c, e.Webhooks, e.Response.Status, "the response")
@@ -47,7 +47,7 @@ func checkMethod(c *table.Checker, e *Endpoint) {
 	if e.Method != MethodAny || c.Faulty("path") {
 		return
 	}
-	for _, r := range e.Answers() {
+	for _, r := range e.AllResponses() {
 		if r.Proxy != nil {
 			return
 		}

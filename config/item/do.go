@@ -103,7 +103,7 @@ func checkChanges(c *table.Checker, all []Do, finds bool, place []string) {
 		o := &all[i]
 		at := table.Below(place, fmt.Sprintf("do[%d]", i))
 		if o.Else != nil {
-			checkAnswer(c, o.Else, finds, table.Below(at, o.Verb, "else"))
+			checkResponse(c, o.Else, finds, table.Below(at, o.Verb, "else"))
 		}
 	}
 }

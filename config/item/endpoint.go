@@ -94,7 +94,7 @@ var EndpointFields = slices.Concat(
 		table.Of[Endpoint](table.Row{Key: "per", Doc: "an operand: each of its values has its own turn in a sequence", Kinds: table.Texts, Filled: true}),
 		table.Of[Endpoint](table.Row{Key: "scope", Doc: "which replicas take turns together in a sequence: replica (the default) for each on its own, or shared for all with the same --shared-state", Kinds: table.Texts, Enum: policy.LimitScopes}),
 	},
-	policy.AnswerKeys[Endpoint](""),
+	policy.ResponseKeys[Endpoint](""),
 	policy.LimitKeys[Endpoint]("requests"),
 	webhookKeys("a request that the server sends some time after the answer", func(e *Endpoint) *[]Webhook { return &e.Webhooks }),
 	[]table.Field[Endpoint]{
@@ -119,9 +119,9 @@ func (e *Endpoint) EffectiveMethod() string {
 	return e.Method
 }
 
-// Answers returns the responses that the endpoint may give: the only one, or those of its outcomes.
+// AllResponses returns the responses that the endpoint may give: the only one, or those of its outcomes.
 // They are not copies.
-func (e *Endpoint) Answers() []*Response {
+func (e *Endpoint) AllResponses() []*Response {
 	if len(e.Responses) == 0 {
 		return []*Response{&e.Response}
 	}

@@ -41,7 +41,7 @@ var outcomeFields = slices.Concat(
 	[]table.Field[Outcome]{
 		table.Of[Outcome](table.Row{Key: "weight", Given: "weighted", Doc: "its share in the sum of all weights, 1 by default; 0 is never chosen", Kinds: table.Numbers, UpTo: maxWeight}),
 	},
-	policy.AnswerKeys[Outcome](", instead of the endpoint's"),
+	policy.ResponseKeys[Outcome](", instead of the endpoint's"),
 	webhookKeys("a request that the server sends after this answer, instead of the endpoint's webhooks", func(o *Outcome) *[]Webhook { return &o.Webhooks }),
 	[]table.Field[Outcome]{
 		table.With(table.Row{Key: "do", Doc: "the changes that come with this answer, instead of the endpoint's; [] for none", Kinds: table.Lists, Item: doItem},
@@ -123,7 +123,7 @@ func checkOutcomes(c *table.Checker, s selection) {
 		}
 		o := &s.outcomes[i]
 		at := []string{fmt.Sprintf("responses[%d]", i)}
-		checkAnswer(c, &o.Response, s.finds, at)
+		checkResponse(c, &o.Response, s.finds, at)
 		checkChanges(c, o.Do, s.finds, at)
 		checkWebhooks(c, o.Webhooks, at)
 		o.Group.Check(c, "", at)

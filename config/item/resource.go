@@ -119,7 +119,7 @@ var resourceFields = slices.Concat(
 		table.Of[Resource](table.Row{Key: "put-creates", Doc: "true lets PUT create a row that does not exist", Kinds: table.Bools}),
 		table.Of[Resource](table.Row{Key: "strict", Doc: "true refuses unknown parameters", Kinds: table.Bools}),
 	},
-	policy.AnswerKeys[Resource](""),
+	policy.ResponseKeys[Resource](""),
 	policy.LimitKeys[Resource]("requests of an operation"),
 	[]table.Field[Resource]{
 		table.With(table.Row{Key: "on", Doc: "how operations answer, apart from their rows", Kinds: table.Maps, Table: onRows()}, setOn),
@@ -153,7 +153,7 @@ var onFields = slices.Concat(
 		table.With(table.Row{Key: "headers", Mask: table.MaskTemplate, Doc: "further headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue},
 			func(d *table.Decoder, v table.Value, o *On) { o.Response.Headers = decodeHeaders(d, v) }),
 	},
-	policy.AnswerKeys[On](""),
+	policy.ResponseKeys[On](""),
 	[]table.Field[On]{
 		table.With(table.Row{Key: "responses", Doc: "several answers, of which each request gets one; one without a body answers with the rows", Kinds: table.Lists,
 			Form: "a list of answers, each a map", Item: &table.Row{Kinds: table.Maps, Table: table.Rows(outcomeFields)}}, setOnResponses),

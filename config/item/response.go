@@ -87,8 +87,8 @@ func (r *Response) dropServerSet() {
 	r.Headers = slices.DeleteFunc(r.Headers, func(h Header) bool { return semantics.ServerSets(h.Name) })
 }
 
-// checkAnswer checks the response at the given keys. finds reports that the endpoint finds rows.
-func checkAnswer(c *table.Checker, r *Response, finds bool, at []string) {
+// checkResponse checks the response at the given keys. finds reports that the endpoint finds rows.
+func checkResponse(c *table.Checker, r *Response, finds bool, at []string) {
 	checkHeaders(c, r.Headers, semantics.ServerSets, table.Below(at, "headers")...)
 	checkCharset(c, r.Headers, r.Body.Value, r.Raw, table.Below(at, "headers")...)
 	checkBody(c, r, at)

@@ -175,13 +175,13 @@ func decodeOn(d *table.Decoder, v table.Value) (on Outcomes) {
 
 // warnOfErrors warns that the webhooks of an endpoint are not sent with an answer whose status is 400
 // or above, unless the endpoint says when they are.
-func warnOfErrors(c *table.Checker, all []Webhook, status int, answer string) {
+func warnOfErrors(c *table.Checker, all []Webhook, status int, response string) {
 	if status < 400 || c.Full() {
 		return
 	}
 	for i := range all {
 		if w := &all[i]; w.On.isDefault() {
-			c.Warn(fmt.Sprintf("is not sent with %s, whose status is %d; expected on: any to send it, or on: success to say so", answer, status), w.keyIn(c, nil))
+			c.Warn(fmt.Sprintf("is not sent with %s, whose status is %d; expected on: any to send it, or on: success to say so", response, status), w.keyIn(c, nil))
 			return
 		}
 	}

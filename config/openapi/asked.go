@@ -16,10 +16,10 @@ import (
 // sets o.Asked and o.Template. It sets neither if the body is not generated or cannot become a
 // template.
 func (o *Operation) ask(form *pathForm, declared []*openapi3.Parameter) {
-	if o.Default >= len(o.Answers) || len(form.names) == 0 {
+	if o.Default >= len(o.Responses) || len(form.names) == 0 {
 		return
 	}
-	a := &o.Answers[o.Default]
+	a := &o.Responses[o.Default]
 	if a.generated == nil || a.holdsTags() || slices.ContainsFunc(form.names, notPlain) || o.describesBody() {
 		return
 	}
@@ -32,7 +32,7 @@ func (o *Operation) ask(form *pathForm, declared []*openapi3.Parameter) {
 func notPlain(name string) bool { return !plainText(name) }
 
 // holdsTags reports whether an answer contains text that a template would not send unchanged.
-func (a *Answer) holdsTags() bool {
+func (a *Response) holdsTags() bool {
 	tags := func(text []byte) bool {
 		return bytes.Contains(text, []byte("{{")) || bytes.Contains(text, []byte("{%"))
 	}

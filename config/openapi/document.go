@@ -252,7 +252,7 @@ func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *o
 		Pos: n.Pos(), Pointer: pointer,
 		Tags: op.Tags, Summary: op.Summary, Description: op.Description,
 	}
-	o.Answers, o.Default = c.answers(op, pointer)
+	o.Responses, o.Default = c.responses(op, pointer)
 	o.List = c.list(item, op, o)
 	o.Callbacks = c.callbacks(op, pointer)
 	o.ask(&form, validate.ParametersOf(item, op))

@@ -15,9 +15,9 @@ import (
 // CallbackURL returns the URL of a callback as a template. Runtime expressions become placeholders;
 // those that refer to the response are replaced with their values, which are known. If the URL
 // cannot be converted, what is the reason; otherwise it is "".
-func CallbackURL(written string, answer *Answer) (template, what string) {
+func CallbackURL(written string, response *Response) (template, what string) {
 	if strings.HasPrefix(written, "$") { // a single expression without braces
-		return expression(written, answer)
+		return expression(written, response)
 	}
 	var b strings.Builder
 	for rest := written; ; {
@@ -30,7 +30,7 @@ func CallbackURL(written string, answer *Answer) (template, what string) {
 		if !closed {
 			return "", fmt.Sprintf("a { has no matching } in %q", wording.Clip(written))
 		}
-		made, what := expression(inside, answer)
+		made, what := expression(inside, response)
 		if what != "" {
 			return "", what
 		}
@@ -43,7 +43,7 @@ func CallbackURL(written string, answer *Answer) (template, what string) {
 const requestURL = "http://{{host}}{{path}}{% if query-string %}?{{query-string}}{% endif %}"
 
 // expression converts a runtime expression of OpenAPI to a template.
-func expression(text string, answer *Answer) (template, what string) {
+func expression(text string, response *Response) (template, what string) {
 	source, rest, _ := strings.Cut(text, ".")
 	switch {
 	case text == "$url":
@@ -51,14 +51,14 @@ func expression(text string, answer *Answer) (template, what string) {
 	case text == "$method":
 		return "{{method}}", ""
 	case text == "$statusCode":
-		if answer == nil {
+		if response == nil {
 			return "", "$statusCode is the status of the answer, and there is no answer"
 		}
-		return strconv.Itoa(answer.Status), ""
+		return strconv.Itoa(response.Status), ""
 	case source == "$request":
 		return requestExpression(text, rest)
 	case source == "$response":
-		return responseExpression(text, rest, answer)
+		return responseExpression(text, rest, response)
 	}
 	return "", fmt.Sprintf("%q is not a runtime expression; expected $url, $method, $statusCode, or $request. or $response. "+
 		"followed by header.NAME, query.NAME, path.NAME or body#/POINTER", wording.Clip(text))
@@ -96,12 +96,12 @@ func isPlainName(name string) bool {
 }
 
 // responseExpression evaluates an expression against the default response.
-func responseExpression(text, rest string, answer *Answer) (template, what string) {
-	if answer == nil {
+func responseExpression(text, rest string, response *Response) (template, what string) {
+	if response == nil {
 		return "", fmt.Sprintf("%q: there is no answer", wording.Clip(text))
 	}
 	if name, ok := strings.CutPrefix(rest, "header."); ok {
-		for _, h := range answer.Headers {
+		for _, h := range response.Headers {
 			if strings.EqualFold(h.Name, name) {
 				return literal(h.Value), ""
 			}
@@ -112,7 +112,7 @@ func responseExpression(text, rest string, answer *Answer) (template, what strin
 	if !ok && rest != "body" {
 		return "", fmt.Sprintf("%q: expected after $response.: header.NAME or body#/POINTER", wording.Clip(text))
 	}
-	body, err := syntax.ParseJSON(answer.Body)
+	body, err := syntax.ParseJSON(response.Body)
 	if err != nil {
 		return "", fmt.Sprintf("%q: the body of the answer is not JSON", wording.Clip(text))
 	}

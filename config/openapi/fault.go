@@ -32,12 +32,12 @@ var (
 	sameShape     = fault{"paths are of the same shape as others, and are told apart by their methods", "they have no method in common"}
 	sameID        = fault{"operationIds are given twice", "this operation is served without one"}
 
-	badParameter  = fault{"parameters have no usable name or place, and are left out", "it is left out"}
-	missingText   = fault{"texts that serve only as documentation are missing", "nothing that is served depends on it"}
-	emptyExample  = fault{"examples have no value, and are left out", "it is left out"}
-	unknownType   = fault{"schemas have unknown types", "it is ignored"}
-	missingAnswer = fault{"operations declare no responses, and answer 200 without a body", "the answer is 200, without a body"}
-	otherRule     = fault{"rules of OpenAPI that serving does not depend on are broken", "it is served unchanged"}
+	badParameter    = fault{"parameters have no usable name or place, and are left out", "it is left out"}
+	missingText     = fault{"texts that serve only as documentation are missing", "nothing that is served depends on it"}
+	emptyExample    = fault{"examples have no value, and are left out", "it is left out"}
+	unknownType     = fault{"schemas have unknown types", "it is ignored"}
+	missingResponse = fault{"operations declare no responses, and answer 200 without a body", "the answer is 200, without a body"}
+	otherRule       = fault{"rules of OpenAPI that serving does not depend on are broken", "it is served unchanged"}
 )
 
 // served returns a problem of this kind as it is reported: a warning that says how the fault was

@@ -59,10 +59,10 @@ var separators = strings.NewReplacer("-", "", "_", "", "$", "")
 // list returns the list of an operation that requests may limit; nil for none.
 func (c *compiler) list(item *openapi3.PathItem, op *openapi3.Operation, o *Operation) *List {
 	limits := limitsOf(item, op)
-	if len(limits) == 0 || o.Default >= len(o.Answers) {
+	if len(limits) == 0 || o.Default >= len(o.Responses) {
 		return nil
 	}
-	a := &o.Answers[o.Default]
+	a := &o.Responses[o.Default]
 	place, ok := findList(a.Body)
 	if !ok || !jsonvalue.IsJSON(jsonvalue.BaseType(a.MediaType)) {
 		return nil

@@ -39,10 +39,10 @@ type Operation struct {
 	Tags                 []string
 	Summary, Description string
 
-	// Answers are all responses that can be selected. Default is the index of the response to a
+	// Responses are all responses that can be selected. Default is the index of the response to a
 	// request that does not ask for a particular one.
-	Answers []Answer
-	Default int
+	Responses []Response
+	Default   int
 	// Asked are the members of the default answer's generated body that have the values of path
 	// parameters, and Template is that body with placeholders for them. They are nil and "" for a
 	// body from an example, and when no member has such a value.
@@ -55,8 +55,8 @@ type Operation struct {
 	checks *validate.Checks // the checks for --validate
 }
 
-// Answer is one response of an operation: a status, a media type and an example.
-type Answer struct {
+// Response is one response of an operation: a status, a media type and an example.
+type Response struct {
 	Status    int
 	Declared  string // as written in the document: "200", "2XX" or "default"
 	MediaType string // "" for no body

@@ -19,7 +19,7 @@ var needed = map[reflect.Type]map[string]fault{
 	reflect.TypeFor[openapi3.License]():        {"name": missingText},
 	reflect.TypeFor[openapi3.ExternalDocs]():   {"url": missingText},
 	reflect.TypeFor[openapi3.Server]():         {"url": badServer},
-	reflect.TypeFor[openapi3.Operation]():      {"responses": missingAnswer},
+	reflect.TypeFor[openapi3.Operation]():      {"responses": missingResponse},
 	reflect.TypeFor[openapi3.Parameter]():      {"name": badParameter, "in": badParameter},
 	reflect.TypeFor[openapi3.RequestBody]():    {"content": otherRule},
 	reflect.TypeFor[openapi3.Response]():       {"description": missingText},

@@ -10,12 +10,12 @@ import (
 	"mockserver/config/table"
 )
 
-func (l *Latency) answers() (all []Answer) {
+func (l *Latency) replies() (all []Reply) {
 	if l.FailureRate > 0 {
-		all = append(all, Answer{http.StatusInternalServerError, "an injected failure"})
+		all = append(all, Reply{http.StatusInternalServerError, "an injected failure"})
 	}
 	if l.TimeoutRate > 0 {
-		all = append(all, Answer{http.StatusGatewayTimeout, "an injected timeout"})
+		all = append(all, Reply{http.StatusGatewayTimeout, "an injected timeout"})
 	}
 	return all
 }

@@ -55,7 +55,7 @@ func (f *Fault) EffectiveRate() float64 {
 // SendsNothing reports whether requests with the fault get no answer at all.
 func (f *Fault) SendsNothing() bool { return f.Type == reset || f.Type == empty }
 
-func (f *Fault) answers() []Answer { return nil }
+func (f *Fault) replies() []Reply { return nil }
 
 func (f *Fault) check(c *table.Checker, _ string, at []string) {
 	if c.Faulty(at...) {

@@ -32,12 +32,12 @@ func (g Group) Over(other Group) Group {
 type policy interface {
 	// check checks the policy at a key, for an endpoint with the given path.
 	check(c *table.Checker, path string, at []string)
-	// Answers returns the responses that the policy itself sends.
-	answers() []Answer
+	// replies returns the responses that the policy itself sends.
+	replies() []Reply
 }
 
-// Answer is a response that a policy sends instead of the declared one.
-type Answer struct {
+// Reply is a response that a policy sends instead of the declared one.
+type Reply struct {
 	Status int
 	Why    string
 }
@@ -67,10 +67,10 @@ func (g Group) Keys() (keys []string) {
 	return keys
 }
 
-// Answers returns the responses that the policies themselves send.
-func (g Group) Answers() (all []Answer) {
+// Replies returns the responses that the policies themselves send.
+func (g Group) Replies() (all []Reply) {
 	for _, p := range g.declared() {
-		all = append(all, p.answers()...)
+		all = append(all, p.replies()...)
 	}
 	return all
 }

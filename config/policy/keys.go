@@ -4,9 +4,9 @@ import (
 	"mockserver/config/table"
 )
 
-// AnswerKeys returns the policy keys that an answer may have: latency and fault. T has a Go field
+// ResponseKeys returns the policy keys that an answer may have: latency and fault. T has a Go field
 // for each of them. more is appended to their documentation.
-func AnswerKeys[T any](more string) []table.Field[T] {
+func ResponseKeys[T any](more string) []table.Field[T] {
 	return []table.Field[T]{
 		table.Made[T](table.Row{Key: "latency", Doc: "the time from the request to the answer" + more, Form: "a map with " + latencyForms}, latencyFields, decodeLatency),
 		table.Map[T](table.Row{Key: "fault", Doc: "how answers go wrong" + more, Form: "a map with type and rate"}, faultFields),

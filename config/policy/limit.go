@@ -82,8 +82,8 @@ const keyPattern = `^((query|path)-params\..+|(header-params\.)?[A-Za-z0-9!#$%&'
 // IsShared reports whether all replicas count together.
 func (l *RateLimit) IsShared() bool { return l.Scope == LimitScopes[1] }
 
-func (l *RateLimit) answers() []Answer {
-	return []Answer{{http.StatusTooManyRequests, "the rate limit is exceeded"}}
+func (l *RateLimit) replies() []Reply {
+	return []Reply{{http.StatusTooManyRequests, "the rate limit is exceeded"}}
 }
 
 func (l *RateLimit) check(c *table.Checker, path string, at []string) {
@@ -146,8 +146,8 @@ func pathParamFault(name, path string) string {
 	return fmt.Sprintf("the path has no parameter %q%s; it has %s", wording.Clip(name), wording.DidYouMean(name, declared), strings.Join(declared, ", "))
 }
 
-func (p *Capacity) answers() []Answer {
-	return []Answer{{http.StatusServiceUnavailable, "more requests wait than the capacity allows"}}
+func (p *Capacity) replies() []Reply {
+	return []Reply{{http.StatusServiceUnavailable, "more requests wait than the capacity allows"}}
 }
 
 func (p *Capacity) check(c *table.Checker, _ string, at []string) {

@@ -38,11 +38,11 @@ func (c *Compiler) Compile(spec *config.Spec) (*Snapshot, syntax.Problems) {
 	c.Carried.Begin()
 	problems := append(slices.Clone(spec.Problems), c.Data.Begin(spec)...)
 	problems = append(problems, c.compileUpstreams(spec, c.Env)...)
-	sn := &Snapshot{Answers: make([]Answer, len(spec.Endpoints)), Spec: spec}
+	sn := &Snapshot{Responses: make([]Response, len(spec.Endpoints)), Spec: spec}
 	routes, steady := make([]matcher.Route, len(spec.Endpoints)), make([]bool, len(spec.Endpoints))
 	for i := range spec.Endpoints {
 		var wrong syntax.Problems
-		routes[i], sn.Answers[i], wrong = c.endpoint(&spec.Endpoints[i])
+		routes[i], sn.Responses[i], wrong = c.endpoint(&spec.Endpoints[i])
 		if spec.Endpoints[i].Resource != nil { // its problems are the same for each of its operations
 			wrong = slices.DeleteFunc(wrong, func(p syntax.Problem) bool { return slices.Contains(problems, p) })
 		}
@@ -70,8 +70,8 @@ func (c *Compiler) Compile(spec *config.Spec) (*Snapshot, syntax.Problems) {
 	sn.Table, sn.Index = table, nearest.New(routes)
 	sn.forPreflights(routes, steady)
 	sn.fix(routes)
-	for i := range sn.Answers {
-		a := &sn.Answers[i]
+	for i := range sn.Responses {
+		a := &sn.Responses[i]
 		a.Direct = a.isDirect()
 		a.Template = a.Template.In(a.program[:])
 		a.Immediate = a.Source == nil && a.Proxy == nil && len(a.Hooks)+len(a.Lets) == 0 && a.Changes == nil && a.Resource == nil && a.Template.IsBrief()
@@ -96,7 +96,7 @@ func (c *Compiler) Close() {
 }
 
 // endpoint compiles the route of one endpoint, and its answer.
-func (c *Compiler) endpoint(e *item.Endpoint) (matcher.Route, Answer, syntax.Problems) {
+func (c *Compiler) endpoint(e *item.Endpoint) (matcher.Route, Response, syntax.Problems) {
 	pattern, problems := matcher.Path(e)
 	scope := &renderer.Scope{Params: pattern.Params(), Env: c.Env, Counters: c.counters}
 	scope.Later = data.LaterNames(e)
@@ -128,13 +128,13 @@ func (c *Compiler) endpoint(e *item.Endpoint) (matcher.Route, Answer, syntax.Pro
 	access.Names(scope)
 	lets, wrong := data.CompileLets(e, scope)
 	problems = append(problems, wrong...)
-	a, wrong := c.answer(e, scope)
+	a, wrong := c.response(e, scope)
 	problems = append(problems, wrong...)
 	a.access = access
 	a.AnyMethod = e.Method == item.MethodAny
 	a.Lets, a.Resource, a.Declared = lets, resource, e.Response.Status
 	problems = append(problems, c.changes(&a, e, e.Do, scope)...)
-	a.Hooks, wrong = c.answerHooks(e.Webhooks, a.Name, scope)
+	a.Hooks, wrong = c.responseHooks(e.Webhooks, a.Name, scope)
 	problems = append(problems, wrong...)
 	wrong = c.rules(e, &a, t, scope)
 	a.waits = c.waits
@@ -144,7 +144,7 @@ func (c *Compiler) endpoint(e *item.Endpoint) (matcher.Route, Answer, syntax.Pro
 // rules compiles the operation of an endpoint with answer a, and the rules for requests to the
 // endpoint: limits, latency, faults and outcomes. With a seed, every endpoint whose answer differs
 // between requests has rules, for its random numbers.
-func (c *Compiler) rules(e *item.Endpoint, a *Answer, counts *traffic.Counts, scope *renderer.Scope) (problems syntax.Problems) {
+func (c *Compiler) rules(e *item.Endpoint, a *Response, counts *traffic.Counts, scope *renderer.Scope) (problems syntax.Problems) {
 	a.Disturbed = traffic.Declared(e) || c.Chance.Seeded && !a.IsFixed()
 	a.Operation = c.operation(e, *a)
 	if !a.Disturbed && a.Operation == nil {
@@ -169,7 +169,7 @@ func (c *Compiler) rules(e *item.Endpoint, a *Answer, counts *traffic.Counts, sc
 		declared := &e.Responses[i]
 		single := *e
 		single.Response = declared.Response
-		o, wrong := c.answer(&single, scope)
+		o, wrong := c.response(&single, scope)
 		problems = append(problems, wrong...)
 		o.Name, o.Hooks = traffic.OutcomeName(a.Name, i), a.Hooks
 		if a.Resource != nil && !declared.Response.HasBody() {
@@ -180,7 +180,7 @@ func (c *Compiler) rules(e *item.Endpoint, a *Answer, counts *traffic.Counts, sc
 			problems = append(problems, c.changes(&o, e, declared.Do, scope)...)
 		}
 		if declared.Webhooks != nil {
-			o.Hooks, wrong = c.answerHooks(declared.Webhooks, o.Name, scope)
+			o.Hooks, wrong = c.responseHooks(declared.Webhooks, o.Name, scope)
 			for k := range o.Hooks {
 				o.Hooks[k].OfOutcome()
 			}
@@ -192,19 +192,19 @@ func (c *Compiler) rules(e *item.Endpoint, a *Answer, counts *traffic.Counts, sc
 }
 
 // changes compiles the changes of an answer, and the answers to send when a change is not possible.
-func (c *Compiler) changes(a *Answer, e *item.Endpoint, do []item.Do, scope *renderer.Scope) (problems syntax.Problems) {
+func (c *Compiler) changes(a *Response, e *item.Endpoint, do []item.Do, scope *renderer.Scope) (problems syntax.Problems) {
 	a.Changes, a.Elses = nil, nil
 	if a.access == nil {
 		return nil
 	}
 	a.Changes, problems = a.access.CompileChanges(do, scope)
 	for i := range do {
-		var instead Answer
+		var instead Response
 		if do[i].Else != nil {
 			var wrong syntax.Problems
 			single := *e
 			single.Response = *do[i].Else
-			instead, wrong = c.answer(&single, scope)
+			instead, wrong = c.response(&single, scope)
 			problems = append(problems, wrong...)
 		}
 		a.Elses = append(a.Elses, instead)
@@ -212,10 +212,10 @@ func (c *Compiler) changes(a *Answer, e *item.Endpoint, do []item.Do, scope *ren
 	return problems
 }
 
-// answer compiles the answer of one endpoint.
-func (c *Compiler) answer(e *item.Endpoint, scope *renderer.Scope) (Answer, syntax.Problems) {
+// response compiles the answer of one endpoint.
+func (c *Compiler) response(e *item.Endpoint, scope *renderer.Scope) (Response, syntax.Problems) {
 	resp := &e.Response
-	a := Answer{
+	a := Response{
 		Name:   record.Name(e),
 		Status: resp.Status,
 	}

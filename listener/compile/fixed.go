@@ -23,7 +23,7 @@ func (sn *Snapshot) fix(routes []matcher.Route) {
 		if _, known := sn.Paths[path]; known { // an endpoint declared earlier answers
 			continue
 		}
-		if sn.Paths[path] = -1; routes[i].If == nil && sn.Answers[i].IsFixed() {
+		if sn.Paths[path] = -1; routes[i].If == nil && sn.Responses[i].IsFixed() {
 			sn.Paths[path] = i
 		}
 	}
@@ -31,6 +31,6 @@ func (sn *Snapshot) fix(routes []matcher.Route) {
 
 // IsFixed reports whether the answer is the same for every request that does not choose another
 // answer of the operation.
-func (a *Answer) IsFixed() bool {
+func (a *Response) IsFixed() bool {
 	return a.Template.IsNone() && !a.hasTemplates() && a.Source == nil && a.Proxy == nil && len(a.Hooks)+len(a.Lets) == 0 && a.access == nil && a.Resource == nil && !a.Disturbed && (a.Operation == nil || a.Operation.IsFixed())
 }

@@ -25,7 +25,7 @@ type header struct {
 // headers compiles what a response declares for its headers. It returns the form of the body, which
 // the declared or default Content-Type determines. An external body is JSON unless a declared
 // Content-Type says otherwise at compile time.
-func (c *Compiler) headers(a *Answer, resp *item.Response, scope *renderer.Scope) (form renderer.Form, problems syntax.Problems) {
+func (c *Compiler) headers(a *Response, resp *item.Response, scope *renderer.Scope) (form renderer.Form, problems syntax.Problems) {
 	form = renderer.FormOf(defaultContentType(resp))
 	for i := range resp.Headers {
 		declared := &resp.Headers[i]
@@ -69,7 +69,7 @@ func declaredHeader(resp *item.Response, name string) (string, bool) {
 
 // AddHeaders adds the declared headers to a reply, whatever the rest of it was made from: the
 // answer itself, a resource, an upstream or a recording.
-func (a *Answer) AddHeaders(p *reply.Reply, r *matcher.Request) {
+func (a *Response) AddHeaders(p *reply.Reply, r *matcher.Request) {
 	for i := range a.Headers {
 		if h := &a.Headers[i]; h.Template == nil {
 			p.Add(h.Name, h.Value)
@@ -81,7 +81,7 @@ func (a *Answer) AddHeaders(p *reply.Reply, r *matcher.Request) {
 
 // Declare adds what the answer declares to a reply that was made from something else: a resource, an
 // upstream or a recording.
-func (a *Answer) Declare(p *reply.Reply, r *matcher.Request) {
+func (a *Response) Declare(p *reply.Reply, r *matcher.Request) {
 	a.AddHeaders(p, r)
 	if a.TypeDeclared {
 		p.ContentType = a.ContentType
@@ -89,17 +89,17 @@ func (a *Answer) Declare(p *reply.Reply, r *matcher.Request) {
 }
 
 // hasTemplates reports whether a header depends on the request.
-func (a *Answer) hasTemplates() bool {
+func (a *Response) hasTemplates() bool {
 	return slices.ContainsFunc(a.Headers, func(h header) bool { return h.Template != nil })
 }
 
 // hasSpecial reports whether there is a header that Reply.AppendHead cannot write as fasthttp does.
-func (a *Answer) hasSpecial() bool {
+func (a *Response) hasSpecial() bool {
 	return slices.ContainsFunc(a.Headers, func(h header) bool { return reply.IsSpecial(h.Name) })
 }
 
 // fieldNames returns the names of the declared headers, which replace those of an upstream.
-func (a *Answer) fieldNames() (names []string) {
+func (a *Response) fieldNames() (names []string) {
 	for i := range a.Headers {
 		names = append(names, a.Headers[i].Name)
 	}

@@ -17,15 +17,15 @@ import (
 type operation struct {
 	*negotiate.Operation
 	document *openapi.Operation
-	base     Answer // the answer of the endpoint
-	// answers are the document's answers, each compiled when it is first chosen: a document may
+	base     Response // the answer of the endpoint
+	// responses are the document's answers, each compiled when it is first chosen: a document may
 	// have tens of thousands, and most are never chosen.
-	answers []atomic.Pointer[Answer]
+	responses []atomic.Pointer[Response]
 }
 
 // operation compiles the operation of an endpoint with answer a; it returns nil for an endpoint
 // without one.
-func (c *Compiler) operation(e *item.Endpoint, a Answer) *operation {
+func (c *Compiler) operation(e *item.Endpoint, a Response) *operation {
 	if e.Operation == nil {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (c *Compiler) operation(e *item.Endpoint, a Answer) *operation {
 		Operation: negotiate.New(e, negotiate.Options{
 			Name: a.Name, Status: a.Status, External: a.Source != nil, Dynamic: c.Dynamic, MaxBody: c.MaxBody,
 		}),
-		document: e.Operation, base: a, answers: make([]atomic.Pointer[Answer], len(e.Operation.Answers)),
+		document: e.Operation, base: a, responses: make([]atomic.Pointer[Response], len(e.Operation.Responses)),
 	}
 }
 
@@ -55,13 +55,13 @@ func (o *operation) Asked(r *matcher.Request, p interface {
 
 // Choose returns the answer that a request asks for; nil for the endpoint's own. answered means
 // that the reply is complete.
-func (o *operation) Choose(r *matcher.Request, p *reply.Reply) (chosen *Answer, answered bool) {
+func (o *operation) Choose(r *matcher.Request, p *reply.Reply) (chosen *Response, done bool) {
 	choice, ok := o.Operation.Choose(r, p)
 	switch {
 	case !ok:
 		return nil, true
-	case choice.Answer != negotiate.Own:
-		chosen = o.Answer(choice.Answer)
+	case choice.Response != negotiate.Own:
+		chosen = o.Response(choice.Response)
 	case choice.Made:
 		chosen = &o.base
 	default:
@@ -80,26 +80,26 @@ func (o *operation) Choose(r *matcher.Request, p *reply.Reply) (chosen *Answer, 
 	return chosen, false
 }
 
-// Answer returns one of the document's answers, compiled.
-func (o *operation) Answer(i int) *Answer {
-	if a := o.answers[i].Load(); a != nil {
+// Response returns one of the document's answers, compiled.
+func (o *operation) Response(i int) *Response {
+	if a := o.responses[i].Load(); a != nil {
 		return a
 	}
-	d := &o.document.Answers[i]
-	a := &Answer{Name: o.base.Name, Static: d.Body, Hooks: o.base.Hooks, Lets: o.base.Lets}
+	d := &o.document.Responses[i]
+	a := &Response{Name: o.base.Name, Static: d.Body, Hooks: o.base.Hooks, Lets: o.base.Lets}
 	contentType, fields := negotiate.Head(d)
 	a.ContentType = contentType
 	for _, h := range fields {
 		a.Headers = append(a.Headers, header{Name: h.Name, Value: h.Value})
 	}
 	a.setStatus(d.Status)
-	o.answers[i].Store(a) // another goroutine may have stored the same answer
+	o.responses[i].Store(a) // another goroutine may have stored the same answer
 	return a
 }
 
 // setStatus sets the status of an answer. Webhooks report that something was done, so an error
 // triggers only those that say so.
-func (a *Answer) setStatus(status int) {
+func (a *Response) setStatus(status int) {
 	if a.Status = status; semantics.HasNoContent(status) {
 		a.Template, a.Source = renderer.Ready{}, nil
 		if !a.TypeDeclared {

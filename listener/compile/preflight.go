@@ -13,15 +13,15 @@ import (
 // may need what the condition finds.
 func (sn *Snapshot) forPreflights(routes []matcher.Route, steady []bool) {
 	declared := false
-	for i := range sn.Answers {
-		sn.Answers[i].may(func(a *Answer) bool {
-			sn.Answers[i].Preflight = slices.DeleteFunc(slices.Clone(a.Headers), func(h header) bool {
+	for i := range sn.Responses {
+		sn.Responses[i].may(func(a *Response) bool {
+			sn.Responses[i].Preflight = slices.DeleteFunc(slices.Clone(a.Headers), func(h header) bool {
 				name := strings.ToLower(h.Name)
 				return !strings.HasPrefix(name, "access-control-allow-") && name != "access-control-max-age"
 			})
-			return len(sn.Answers[i].Preflight) > 0
+			return len(sn.Responses[i].Preflight) > 0
 		})
-		declared = declared || len(sn.Answers[i].Preflight) > 0
+		declared = declared || len(sn.Responses[i].Preflight) > 0
 	}
 	if !declared {
 		return

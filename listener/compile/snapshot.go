@@ -20,9 +20,9 @@ import (
 // Snapshot is a compiled specification, from which requests are answered. It is immutable; a reload
 // creates another one.
 type Snapshot struct {
-	Table   *matcher.Table
-	Index   *nearest.Index // of the routes of table
-	Answers []Answer       // by the index that the table returns
+	Table     *matcher.Table
+	Index     *nearest.Index // of the routes of table
+	Responses []Response     // by the index that the table returns
 	// preflights is like table, but without conditions that must not be evaluated for a preflight;
 	// nil if no endpoint declares headers for preflights.
 	Preflights *matcher.Table
@@ -33,14 +33,14 @@ type Snapshot struct {
 	Spec  *config.Spec // the specification it was compiled from
 }
 
-// Answer is one compiled endpoint. The fields that a request with a template needs come first, in
+// Response is one compiled endpoint. The fields that a request with a template needs come first, in
 // two cache lines, because with thousands of endpoints they are not in any cache.
-type Answer struct {
+type Response struct {
 	Template     renderer.Ready // of the body; none if it is static or source
 	Operation    *operation     // of an OpenAPI document; nil for none
 	Rules        *traffic.Rules // limits, latency, faults and the choice of an outcome; nil for none
 	Status       int
-	Direct       bool // it may be sent without fasthttp, see answerDirectly
+	Direct       bool // it may be sent without fasthttp, see replyDirectly
 	Immediate    bool // nothing in it takes long: no loop, file or webhook
 	waits        bool // it has numbers that replicas share, which may take a while
 	Disturbed    bool // the rules apply to every request, not only to those that choose an answer of the operation
@@ -56,7 +56,7 @@ type Answer struct {
 	Counters  *record.Counters // nil when nothing is recorded
 	access    *data.Access     // the rows that the endpoint names; nil for none
 	Changes   *data.Changes    // the changes to make; nil for none
-	Elses     []Answer         // the answers to send when a change is not possible, by change
+	Elses     []Response       // the answers to send when a change is not possible, by change
 	Lets      data.Lets        // values that are made once for each request
 	Resource  *data.Operation  // the operation of a resource that makes the reply; nil for none
 	Declared  int              // the declared status; 0 for none
@@ -66,7 +66,7 @@ type Answer struct {
 	Proxy     *proxy           // where the request is passed on to; nil for none
 	AnyMethod bool             // it answers requests of any method
 	Preflight []header         // those for preflights, of the first outcome that declares any
-	Outcomes  []Answer         // the outcomes that rules choose from; nil for the answer itself
+	Outcomes  []Response       // the outcomes that rules choose from; nil for the answer itself
 }
 
 // Options say how specifications are compiled.
@@ -108,8 +108,8 @@ type Compiler struct {
 
 // Count makes the endpoints and WebSockets count requests, in the order of the specification.
 func (sn *Snapshot) Count(all []*record.Counters) {
-	for i := range sn.Answers {
-		sn.Answers[i].Counters = all[i]
+	for i := range sn.Responses {
+		sn.Responses[i].Counters = all[i]
 	}
-	sn.Sockets.Count(all[len(sn.Answers):])
+	sn.Sockets.Count(all[len(sn.Responses):])
 }

@@ -10,8 +10,8 @@ import (
 	"mockserver/renderer"
 )
 
-// answerHooks compiles the webhooks of an answer. Webhook templates may refer to the response.
-func (c *Compiler) answerHooks(all []item.Webhook, name string, scope *renderer.Scope) ([]webhook.Hook, syntax.Problems) {
+// responseHooks compiles the webhooks of an answer. Webhook templates may refer to the response.
+func (c *Compiler) responseHooks(all []item.Webhook, name string, scope *renderer.Scope) ([]webhook.Hook, syntax.Problems) {
 	within := *scope
 	within.Response = true
 	return c.hooks(all, name, &within)

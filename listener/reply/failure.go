@@ -24,7 +24,7 @@ var (
 	EndpointNotFound  = Failure{fasthttp.StatusNotFound, "endpoint_not_found", "No endpoint"}
 	MethodNotAllowed  = Failure{fasthttp.StatusMethodNotAllowed, "method_not_allowed", "Method not allowed"}
 	BodyNotFound      = Failure{fasthttp.StatusNotFound, "body_not_found", "No such body"}
-	AnswerNotFound    = Failure{fasthttp.StatusNotFound, "answer_not_found", "No such answer"}
+	ResponseNotFound  = Failure{fasthttp.StatusNotFound, "answer_not_found", "No such answer"}
 	BadPreference     = Failure{fasthttp.StatusBadRequest, "bad_preference", "Bad preference"}
 	InvalidRequest    = Failure{fasthttp.StatusBadRequest, "invalid_request", "Invalid request"}
 	InvalidBody       = Failure{fasthttp.StatusUnprocessableEntity, "invalid_body", "Invalid request body"}

@@ -53,7 +53,7 @@ func (sn *World) addDeclaredCORS(c *Call, method string) {
 	if i < 0 {
 		return
 	}
-	for _, h := range sn.Answers[i].Preflight {
+	for _, h := range sn.Responses[i].Preflight {
 		if h.Template == nil {
 			c.Reply.Add(h.Name, h.Value)
 		} else if holds {

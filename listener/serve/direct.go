@@ -17,9 +17,9 @@ import (
 // headRoom is the space reserved for the head in front of a rendered body.
 const headRoom = 1 << 10
 
-// answerDirectly answers a plain request, or returns the call that it has begun. The error is from
+// replyDirectly answers a plain request, or returns the call that it has begun. The error is from
 // writing, or net.ErrClosed if the client has left.
-func (s *Server) answerDirectly(conn *wire.Connection, p *wire.Plain) (wire.Later, error) {
+func (s *Server) replyDirectly(conn *wire.Connection, p *wire.Plain) (wire.Later, error) {
 	c := calls.Get().(*Call)
 	c.server = s
 	in := &c.In
@@ -74,24 +74,24 @@ func (l later) Serve() (last bool, err error) {
 }
 
 // serveDirectly is like serve, for a request with a direct answer.
-func (s *Server) serveDirectly(a *compile.Answer, c *Call) {
+func (s *Server) serveDirectly(a *compile.Response, c *Call) {
 	c.immediate = a.Immediate
 	s.begin(c)
 	defer s.finish(c)
-	s.answer(a, c, true)
+	s.serveMatched(a, c, true)
 }
 
 // matchDirectly returns the direct answer for a request; nil if there is none. A panic is left to
 // serve, where it will occur again.
-func (s *Server) matchDirectly(c *Call) (a *compile.Answer) {
+func (s *Server) matchDirectly(c *Call) (a *compile.Response) {
 	defer func() {
 		if recover() != nil {
 			a, c.world = nil, nil
 		}
 	}()
 	sn := s.Snapshot.Load()
-	if i := sn.match(c); i >= 0 && sn.Answers[i].Direct && (sn.Answers[i].Rules == nil || !sn.Answers[i].Operation.Asked(&c.Request, c.peer)) {
-		return &sn.Answers[i]
+	if i := sn.match(c); i >= 0 && sn.Responses[i].Direct && (sn.Responses[i].Rules == nil || !sn.Responses[i].Operation.Asked(&c.Request, c.peer)) {
+		return &sn.Responses[i]
 	}
 	return nil
 }

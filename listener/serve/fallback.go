@@ -25,7 +25,7 @@ func (s *Server) fallBack(sn *World, c *Call) {
 	if c.isHead() {
 		// The encoder omits the body of a response to HEAD and keeps its length.
 		if i := sn.Table.Match(&c.Request, fasthttp.MethodGet); i >= 0 {
-			s.answer(&sn.Answers[i], c, false)
+			s.serveMatched(&sn.Responses[i], c, false)
 			return
 		}
 	}
@@ -47,10 +47,10 @@ func (s *Server) fallBack(sn *World, c *Call) {
 	s.unmatched(sn, c, methods)
 }
 
-// answerDeclared answers a HEAD or OPTIONS request that an endpoint for any method would otherwise
+// replyDeclared answers a HEAD or OPTIONS request that an endpoint for any method would otherwise
 // answer: HEAD if its path also declares GET, and OPTIONS if its path also declares particular
 // methods. It reports whether it did.
-func (s *Server) answerDeclared(sn *World, c *Call) bool {
+func (s *Server) replyDeclared(sn *World, c *Call) bool {
 	if !c.isHead() && !c.isOptions() {
 		return false
 	}
@@ -61,11 +61,11 @@ func (s *Server) answerDeclared(sn *World, c *Call) bool {
 	}
 	for _, method := range methods {
 		i := sn.Table.Match(&c.Request, method)
-		if i < 0 || sn.Answers[i].AnyMethod {
+		if i < 0 || sn.Responses[i].AnyMethod {
 			continue
 		}
 		if c.isHead() {
-			s.answer(&sn.Answers[i], c, false)
+			s.serveMatched(&sn.Responses[i], c, false)
 			return true
 		}
 		c.Trace.Counters = s.Recorder.ForOptions()
@@ -90,7 +90,7 @@ const namedEndpoints = 3
 func (sn *World) nearest(r *matcher.Request) []string {
 	var reasons []string
 	for _, near := range sn.Index.Find(r, 4*namedEndpoints) {
-		reason := sn.Answers[near.Index].Name + " (" + near.Why + ")"
+		reason := sn.Responses[near.Index].Name + " (" + near.Why + ")"
 		if !slices.Contains(reasons, reason) && len(reasons) < namedEndpoints {
 			reasons = append(reasons, reason)
 		}
@@ -118,7 +118,7 @@ func (s *Server) unmatched(sn *World, c *Call, methods []string) {
 	switch reasons = reasons[:min(len(reasons), namedEndpoints)]; {
 	case len(reasons) > 0:
 		message += "; nearest: " + strings.Join(reasons, ", ")
-	case len(sn.Answers) == 0:
+	case len(sn.Responses) == 0:
 		message += "; no endpoints are declared"
 	default:
 		message += "; nothing similar is declared"

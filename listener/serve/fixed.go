@@ -28,7 +28,7 @@ type Fixed struct {
 	chosen, typed bool
 	limited       bool // any query may choose another answer
 
-	answer   *compile.Answer // the answer of the endpoint
+	response *compile.Response // the answer of the endpoint
 	status   int
 	counters *record.Counters // nil when nothing is recorded
 }
@@ -52,8 +52,8 @@ type World struct {
 // Prepare prepares what is the same for every request.
 func Prepare(sn *compile.Snapshot) *World {
 	w := &World{Snapshot: sn}
-	for i := range sn.Answers {
-		prepareBlock(&sn.Answers[i])
+	for i := range sn.Responses {
+		prepareBlock(&sn.Responses[i])
 	}
 	if sn.Paths == nil {
 		return w
@@ -63,7 +63,7 @@ func Prepare(sn *compile.Snapshot) *World {
 	for path, i := range sn.Paths {
 		w.lengths |= 1 << min(len(path), maxLength)
 		if w.fixed[path] = nil; i >= 0 {
-			w.fixed[path] = scratch.fix(&sn.Answers[i])
+			w.fixed[path] = scratch.fix(&sn.Responses[i])
 		}
 	}
 	return w
@@ -76,7 +76,7 @@ type fixing struct {
 }
 
 // fix returns a fixed answer as bytes; nil if the answer is too large or cannot be prepared.
-func (w *fixing) fix(a *compile.Answer) *Fixed {
+func (w *fixing) fix(a *compile.Response) *Fixed {
 	p := fixedReply(a)
 	resp := &w.resp
 	resp.Reset()
@@ -86,7 +86,7 @@ func (w *fixing) fix(a *compile.Answer) *Fixed {
 	if resp.Write(&w.out) != nil { // completes the headers
 		return nil
 	}
-	f := &Fixed{Head: bytes.Clone(resp.Header.Header()), Body: p.Body, answer: a, status: a.Status, counters: a.Counters}
+	f := &Fixed{Head: bytes.Clone(resp.Header.Header()), Body: p.Body, response: a, status: a.Status, counters: a.Counters}
 	f.date = bytes.Index(f.Head, dateLine) + len(dateLine)
 	if len(f.Head)+len(f.Body) > MaxFixed || f.date < len(dateLine) {
 		return nil
@@ -98,10 +98,10 @@ func (w *fixing) fix(a *compile.Answer) *Fixed {
 }
 
 // Fixed returns the reply, for the journal.
-func (f *Fixed) Fixed() *reply.Reply { return fixedReply(f.answer) }
+func (f *Fixed) Fixed() *reply.Reply { return fixedReply(f.response) }
 
 // fixedReply returns the reply of a fixed answer.
-func fixedReply(a *compile.Answer) *reply.Reply {
+func fixedReply(a *compile.Response) *reply.Reply {
 	var c Call
 	c.Reply.Begin()
 	new(Server).write(a, &c) // it needs nothing from the server
@@ -126,22 +126,22 @@ func (s *Server) Fixed(path []byte) *Fixed {
 
 // Answer answers a plain request within the read that it arrived in, if that cannot block.
 func (s *Server) Answer(c *wire.Connection, p *wire.Plain) (wire.Later, error) {
-	return s.AnswerBy(s.Fixed, c, p)
+	return s.ReplyBy(s.Fixed, c, p)
 }
 
-// AnswerBy is like Answer, with the fixed responses that lookup finds by path.
-func (s *Server) AnswerBy(lookup func(path []byte) *Fixed, c *wire.Connection, p *wire.Plain) (wire.Later, error) {
+// ReplyBy is like Answer, with the fixed responses that lookup finds by path.
+func (s *Server) ReplyBy(lookup func(path []byte) *Fixed, c *wire.Connection, p *wire.Plain) (wire.Later, error) {
 	if p.Alone && !c.IsOld() { // otherwise the response must say so
-		if done, err := s.answerFixed(lookup, c, p); done || err != nil {
+		if done, err := s.replyFixed(lookup, c, p); done || err != nil {
 			return nil, err
 		}
 	}
-	return s.answerDirectly(c, p)
+	return s.replyDirectly(c, p)
 }
 
-// answerFixed answers a plain request if its answer is fixed, and reports whether it did. The
+// replyFixed answers a plain request if its answer is fixed, and reports whether it did. The
 // response is written over the request. The error is from writing.
-func (s *Server) answerFixed(lookup func(path []byte) *Fixed, c *wire.Connection, p *wire.Plain) (done bool, err error) {
+func (s *Server) replyFixed(lookup func(path []byte) *Fixed, c *wire.Connection, p *wire.Plain) (done bool, err error) {
 	if string(p.Method) != fasthttp.MethodGet {
 		return false, nil
 	}
@@ -157,11 +157,11 @@ func (s *Server) answerFixed(lookup func(path []byte) *Fixed, c *wire.Connection
 	if f == nil || f.chosen && len(query) > 0 && (f.limited || negotiate.Asks(query)) || f.typed && p.Accepts {
 		return false, nil
 	}
-	isTold := f.counters != nil && s.countFixed(c, f, p.Bytes)
+	inJournal := f.counters != nil && s.countFixed(c, f, p.Bytes)
 	b := append(append(p.Bytes[:0], f.Head...), f.Body...)
 	copy(b[f.date:], c.Date())
 	_, err = c.Write(b)
-	if isTold {
+	if inJournal {
 		s.Recorder.Journal().Settle()
 	}
 	return true, err
@@ -175,11 +175,11 @@ func (s *Server) answerFixed(lookup func(path []byte) *Fixed, c *wire.Connection
 
 // countFixed counts a fixed response that is about to be written, and reports whether the journal
 // stores the request.
-func (s *Server) countFixed(c *wire.Connection, f *Fixed, request []byte) (isTold bool) {
+func (s *Server) countFixed(c *wire.Connection, f *Fixed, request []byte) (inJournal bool) {
 	came, took := c.LastRead()
 	fixed, wanted := s.Recorder.CountFixed(f.counters, c.Shard(), f.status, len(f.Body), took)
 	if wanted {
-		fixed.Answer, fixed.Request, fixed.Time, fixed.Remote, fixed.TLS = f, bytes.Clone(request), c.TimeOf(came), c.RemoteAddr(), c.TLS
+		fixed.Response, fixed.Request, fixed.Time, fixed.Remote, fixed.TLS = f, bytes.Clone(request), c.TimeOf(came), c.RemoteAddr(), c.TLS
 		s.Recorder.Journal().AddFixed(fixed)
 	}
 	return wanted

@@ -110,7 +110,7 @@ func (s streams) Refuse(st *h2.Stream, status int, why string) {
 }
 
 // send sends the reply of a call. If a is not nil, the reply was made from this direct answer.
-func (s streams) send(c *Call, st *h2.Stream, a *compile.Answer) {
+func (s streams) send(c *Call, st *h2.Stream, a *compile.Response) {
 	p := &c.Reply
 	if c.held != nil { // the place is free once the body is sent
 		st.AlsoAfterWrite(c.held.Leave)
@@ -165,7 +165,7 @@ func (s streams) sendPieces(c *Call, st *h2.Stream, block []byte) {
 }
 
 // appendBlock appends the header block of the reply. A fixed answer has one already prepared.
-func (c *Call) appendBlock(b []byte, a *compile.Answer, date []byte) []byte {
+func (c *Call) appendBlock(b []byte, a *compile.Response, date []byte) []byte {
 	p := &c.Reply
 	if a != nil && a.Block != nil && len(p.Fields) == len(a.Headers) && p.Refusal == nil {
 		return h2.AppendDate(append(b, a.Block...), date)
@@ -194,7 +194,7 @@ func appendFields(b []byte, p *reply.Reply) []byte {
 }
 
 // prepareBlock prepares the header block of an answer that is the same for every request.
-func prepareBlock(a *compile.Answer) {
+func prepareBlock(a *compile.Response) {
 	if a.IsFixed() {
 		a.Block = appendFields(h2.AppendStatus(nil, a.Status), fixedReply(a))
 	}

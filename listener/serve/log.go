@@ -17,7 +17,7 @@ import (
 
 // LogServerError logs and reports a 5xx response of the server itself, at most once a minute for
 // each endpoint and code. It ignores other responses.
-func (s *Server) LogServerError(f reply.Failure, a *compile.Answer, err error) {
+func (s *Server) LogServerError(f reply.Failure, a *compile.Response, err error) {
 	if f.Status < 500 || !s.ServerErrors.Pass(f.Code+" "+a.Name, time.Now()) {
 		return
 	}

@@ -35,7 +35,7 @@ func (c *Call) endPassing() {
 
 // pass replies to a request with a recorded answer, or else passes the request on and replies with
 // the upstream's response. It reports whether there was such an answer or response.
-func (s *Server) pass(a *compile.Answer, c *Call) bool {
+func (s *Server) pass(a *compile.Response, c *Call) bool {
 	p := a.Proxy
 	c.endPassing()
 	x := &c.passing
@@ -68,7 +68,7 @@ func (s *Server) pass(a *compile.Answer, c *Call) bool {
 	if err != nil {
 		return s.failPassing(a, c, err)
 	}
-	x.capture.Answered(x.Exchange)
+	x.capture.Response(x.Exchange)
 	c.Reply.Fields = c.Reply.Fields[:0]
 	c.Reply.Status, c.Reply.Body, c.Reply.Rendered = x.Status, x.Body, true
 	x.coded = reply.Coded{Max: int64(s.MaxResponse)}
@@ -99,7 +99,7 @@ func (x *passing) ReadWatching(b []byte, w upstream.Waiter) (int, error) {
 
 // failPassing answers a request that got no response from the upstream, unless the client has left.
 // It returns false.
-func (s *Server) failPassing(a *compile.Answer, c *Call, err error) bool {
+func (s *Server) failPassing(a *compile.Response, c *Call, err error) bool {
 	f := reply.ProxyFailed
 	switch {
 	case errors.Is(err, upstream.ErrLeft):
@@ -121,7 +121,7 @@ func (s *Server) failPassing(a *compile.Answer, c *Call, err error) bool {
 }
 
 // serveRecorded sets the reply to a recorded answer.
-func (s *Server) serveRecorded(a *compile.Answer, c *Call, found *recording.Served) {
+func (s *Server) serveRecorded(a *compile.Response, c *Call, found *recording.Served) {
 	c.Reply.Fields = c.Reply.Fields[:0]
 	c.passing.coded = reply.Coded{Max: int64(s.MaxResponse)}
 	c.Reply.Status, c.Reply.Body, c.Reply.Coded = found.Status, found.Body, &c.passing.coded

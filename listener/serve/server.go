@@ -71,9 +71,9 @@ func (s *Server) Flush() {
 	for _, l := range []*loglimit.Limiter{s.unmatchedLimiter, s.webhookLimiter, s.refusedLimiter, s.brokenLimiter} {
 		l.Flush()
 	}
-	answers := s.Snapshot.Load().Answers
-	for i := range answers {
-		if r := answers[i].Rules; r != nil {
+	responses := s.Snapshot.Load().Responses
+	for i := range responses {
+		if r := responses[i].Rules; r != nil {
 			r.Flush()
 		}
 	}

@@ -24,9 +24,9 @@ func (s *Server) serve(c *Call) {
 		sn = s.Snapshot.Load()
 	}
 	if c.world == nil && s.upgrade(sn, c) {
-	} else if i := sn.match(c); i >= 0 && sn.Answers[i].AnyMethod && s.answerDeclared(sn, c) {
+	} else if i := sn.match(c); i >= 0 && sn.Responses[i].AnyMethod && s.replyDeclared(sn, c) {
 	} else if i >= 0 {
-		s.answer(&sn.Answers[i], c, true)
+		s.serveMatched(&sn.Responses[i], c, true)
 		if c.isOptions() && c.Reply.Passed == nil {
 			addAllow(sn, c)
 		}
@@ -63,9 +63,9 @@ func (s *Server) begin(c *Call) {
 	}
 }
 
-// answer answers a request that an endpoint matches, with or without rules. The webhooks are
+// serveMatched answers a request that an endpoint matches, with or without rules. The webhooks are
 // triggered only if notify is true.
-func (s *Server) answer(a *compile.Answer, c *Call, notify bool) {
+func (s *Server) serveMatched(a *compile.Response, c *Call, notify bool) {
 	c.Trace.Endpoint, c.Trace.Counters = a.Name, a.Counters
 	if conn, _ := c.peer.(*wire.Connection); conn != nil && !a.Direct { // it may wait, which earlier responses must not
 		_ = conn.Flush() // if this fails, so does writing the response
@@ -79,7 +79,7 @@ func (s *Server) answer(a *compile.Answer, c *Call, notify bool) {
 
 // disturb does what answer does, for a request with rules. The reply is made before the wait, so
 // that the latency includes the work of making it.
-func (s *Server) disturb(a *compile.Answer, c *Call, notify bool) {
+func (s *Server) disturb(a *compile.Response, c *Call, notify bool) {
 	a.Rules.Begin(&c.Random)
 	limit, ok := a.Rules.Admit(&c.Request, &c.Reply)
 	defer limit.Write(&c.Reply) // whatever the answer is
@@ -87,10 +87,10 @@ func (s *Server) disturb(a *compile.Answer, c *Call, notify bool) {
 		c.Trace.Limited = true
 		return
 	}
-	var chosen *compile.Answer
+	var chosen *compile.Response
 	if a.Operation != nil {
-		var answered bool
-		if chosen, answered = a.Operation.Choose(&c.Request, &c.Reply); answered {
+		var done bool
+		if chosen, done = a.Operation.Choose(&c.Request, &c.Reply); done {
 			return
 		}
 	}
@@ -111,7 +111,7 @@ func (s *Server) disturb(a *compile.Answer, c *Call, notify bool) {
 	default:
 		chosen = a
 	}
-	var given *compile.Answer
+	var given *compile.Response
 	if drawn.Instead == nil {
 		given = s.respond(chosen, c)
 	} else {
@@ -178,7 +178,7 @@ func (s *Server) finish(c *Call) {
 // sent, which is another one if the rows that the request read have changed. It returns nil if the
 // client has left, or if the reply is an error or the answer declared for a change that is not
 // possible.
-func (s *Server) respond(a *compile.Answer, c *Call) *compile.Answer {
+func (s *Server) respond(a *compile.Response, c *Call) *compile.Response {
 	c.values = a.Lets.Make(c.values, &c.Request)
 	if a.Changes != nil {
 		if a = s.change(a, c); a == nil {
@@ -199,7 +199,7 @@ func (s *Server) respond(a *compile.Answer, c *Call) *compile.Answer {
 
 // write makes the reply of an answer. It reports whether it succeeded; if not, the reply says why,
 // unless the client has left.
-func (s *Server) write(a *compile.Answer, c *Call) bool {
+func (s *Server) write(a *compile.Response, c *Call) bool {
 	if a.Proxy.Takes(&c.Request) {
 		return s.pass(a, c)
 	}
@@ -219,7 +219,7 @@ func (s *Server) write(a *compile.Answer, c *Call) bool {
 
 // respondExternal replies with an external body, or with the reason why it is not available. If the
 // body does not exist and the answer has a proxy, the request is passed on.
-func (s *Server) respondExternal(a *compile.Answer, c *Call) bool {
+func (s *Server) respondExternal(a *compile.Response, c *Call) bool {
 	body, err := a.Source.Body(&c.Request)
 	c.Trace.Upstream = body.Waited
 	switch {

@@ -29,6 +29,6 @@ func (s *Server) upgrade(sn *World, c *Call) bool {
 // client.
 func (s *Server) socketStopped(socket string, stopped error) (reason string) {
 	f, err := s.unfinished(stopped)
-	s.LogServerError(f, &compile.Answer{Name: socket}, err)
+	s.LogServerError(f, &compile.Response{Name: socket}, err)
 	return f.Title
 }

@@ -69,11 +69,11 @@ type Ask struct {
 	Host   string // "" for the server's own
 	Header []Field
 	Body   []byte
-	Want   []Answer // each of them is correct; without any, it suffices that an endpoint answers
+	Want   []Response // each of them is correct; without any, it suffices that an endpoint answers
 }
 
-// Answer is an expected answer.
-type Answer struct {
+// Response is an expected answer.
+type Response struct {
 	Status int
 	Header []Field // lines that must be equal; other headers may have any value
 	Body   []byte

@@ -124,7 +124,7 @@ func (im *importer) collection(e *syntax.Entry, name string) {
 // ask adds the request for a value.
 func (im *importer) ask(value *syntax.Node, name, below string) {
 	im.Asks = append(im.Asks, draft.Ask{Pos: value.Pos(), Name: "/" + name, Method: "GET", Target: "/" + url.PathEscape(name) + below,
-		Want: []draft.Answer{{Status: 200, Body: []byte(language.JSON(value)), JSON: true}}})
+		Want: []draft.Response{{Status: 200, Body: []byte(language.JSON(value)), JSON: true}}})
 }
 
 // resource returns the declaration of a resource over a set.

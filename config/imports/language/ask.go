@@ -21,7 +21,7 @@ type Asks struct {
 type askable struct {
 	method string
 	path   Path
-	want   *draft.Answer // nil if its answer is not known
+	want   *draft.Response // nil if its answer is not known
 }
 
 // Add adds a request for an endpoint, unless an earlier endpoint may answer the request in a way
@@ -29,12 +29,12 @@ type askable struct {
 // answer is not known. In both cases, Add only records the endpoint for later calls. The answer of
 // an earlier endpoint that may match also counts as correct. After maxAsks requests, Add does
 // nothing.
-func (a *Asks) Add(d *draft.Draft, method string, path Path, ask *draft.Ask, want *draft.Answer) {
+func (a *Asks) Add(d *draft.Draft, method string, path Path, ask *draft.Ask, want *draft.Response) {
 	if a.asked >= maxAsks || len(a.earlier) >= 4*maxAsks {
 		return
 	}
 	if known := ask != nil && want != nil; known {
-		ask.Want = []draft.Answer{*want}
+		ask.Want = []draft.Response{*want}
 		for _, e := range a.earlier {
 			if e.method == method && overlap(e.path, path) {
 				if known = e.want != nil; !known {
@@ -54,8 +54,8 @@ func (a *Asks) Add(d *draft.Draft, method string, path Path, ask *draft.Ask, wan
 
 // Wanted returns the answer that a response is expected to give. The answer may have any body if
 // the body of the response has placeholders or is a file.
-func Wanted(response *syntax.Node) draft.Answer {
-	want := draft.Answer{Status: 200}
+func Wanted(response *syntax.Node) draft.Response {
+	want := draft.Response{Status: 200}
 	if status := response.Get("status"); status != nil {
 		want.Status, _ = strconv.Atoi(status.Number) // an integer
 	}

@@ -12,7 +12,7 @@ import (
 // ask adds a request for an endpoint with a condition. For a silent endpoint it adds only the answer,
 // which other requests may get, and it does nothing if the rules accept only requests that have a
 // query, headers or a body.
-func (e *endpoint) ask(n *syntax.Node, name string, want draft.Answer, condition string, rules []*syntax.Node) {
+func (e *endpoint) ask(n *syntax.Node, name string, want draft.Response, condition string, rules []*syntax.Node) {
 	if len(rules) > 0 && !slices.ContainsFunc(rules, bare) {
 		return
 	}
@@ -43,12 +43,12 @@ func (r *reader) askList(n *syntax.Node, name string, path language.Path, rows *
 		r.asks.Add(r.Draft, "GET", row, nil, nil)
 		return
 	}
-	want := draft.Answer{Status: 200, Body: []byte(language.JSON(rows)), JSON: true}
+	want := draft.Response{Status: 200, Body: []byte(language.JSON(rows)), JSON: true}
 	r.asks.Add(r.Draft, "GET", path, &draft.Ask{Pos: n.Pos(), Name: name, Target: ask.Target}, &want)
 	if len(rows.Items) == 0 {
 		return
 	}
 	first := rows.Items[0]
-	want = draft.Answer{Status: 200, Body: []byte(language.JSON(first)), JSON: true}
+	want = draft.Response{Status: 200, Body: []byte(language.JSON(first)), JSON: true}
 	r.asks.Add(r.Draft, "GET", row, &draft.Ask{Pos: first.Pos(), Name: name, Target: ask.Target + "/" + url.PathEscape(text(get(first, key)))}, &want)
 }

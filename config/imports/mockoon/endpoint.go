@@ -86,7 +86,7 @@ func (e *endpoint) label(n *syntax.Node, i int) string {
 // one adds an endpoint with a single response, for the requests that meet a condition. rules are
 // the rules of the response, from which the request of a check is made.
 func (e *endpoint) one(n *syntax.Node, condition string, i int, rules []*syntax.Node, differs ...string) {
-	a := e.answer(n)
+	a := e.response(n)
 	for _, why := range differs {
 		a.Note(why)
 	}
@@ -123,9 +123,9 @@ func (e *endpoint) off(n *syntax.Node, i int, why string) {
 // be served, all are lost.
 func (e *endpoint) several(responses []*syntax.Node, mode string) {
 	all := syntax.NewList()
-	var answers []*answer
+	var read []*response
 	for i, n := range responses {
-		a := e.answer(n)
+		a := e.response(n)
 		if a.Gone != "" { // without it the other responses would be sent at the wrong time
 			for j, n := range responses {
 				why := "the response " + e.label(responses[i], i) + " is lost, and with it their order"
@@ -137,7 +137,7 @@ func (e *endpoint) several(responses []*syntax.Node, mode string) {
 			return
 		}
 		all.Append(a.finish(a.response))
-		answers = append(answers, a)
+		read = append(read, a)
 	}
 	m := e.base(e.needs).Set("responses", all)
 	if mode == "SEQUENTIAL" {
@@ -145,11 +145,11 @@ func (e *endpoint) several(responses []*syntax.Node, mode string) {
 	}
 	e.Add("endpoint", m, e.name)
 	if mode == "SEQUENTIAL" {
-		e.ask(responses[0], e.name, language.Wanted(answers[0].response), e.needs, nil)
+		e.ask(responses[0], e.name, language.Wanted(read[0].response), e.needs, nil)
 	} else {
 		e.asks.Add(e.Draft, e.method, e.own, nil, nil)
 	}
-	for i, a := range answers {
+	for i, a := range read {
 		e.report(a.node.Pos(), e.label(a.node, i), a.Differ)
 	}
 }

@@ -28,11 +28,11 @@ const (
 // that compares the fewest last, as the answer to all other requests.
 func (r *reader) group(g *group) {
 	g.distinguish()
-	order := slices.Clone(g.answers)
-	slices.SortStableFunc(order, func(a, b *answer) int {
+	order := slices.Clone(g.responses)
+	slices.SortStableFunc(order, func(a, b *response) int {
 		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(rank(b), rank(a)))
 	})
-	fewest := slices.IndexFunc(order, func(a *answer) bool { return a.weight() == order[len(order)-1].weight() })
+	fewest := slices.IndexFunc(order, func(a *response) bool { return a.weight() == order[len(order)-1].weight() })
 	last := order[fewest] // the best of these
 	order = append(slices.Delete(order, fewest, fewest+1), last)
 	for i, a := range order[:len(order)-1] {
@@ -46,7 +46,7 @@ func (r *reader) group(g *group) {
 			}
 			all = append(all, language.Or(ways...))
 		}
-		r.answer(a, language.And(all...), order)
+		r.addResponse(a, language.And(all...), order)
 	}
 }
 
@@ -60,20 +60,20 @@ type way struct {
 
 // waysOf returns the ways to choose an answer that is not the last one. Of several answers with one
 // name or status, the last is chosen by the header alone.
-func waysOf(order []*answer, i int) []way {
+func waysOf(order []*response, i int) []way {
 	a, last := order[i], order[len(order)-1]
 	noName, noCode := "header-params."+nameHeader+" = null", "header-params."+codeHeader+" = null"
-	again := func(equal func(*answer) bool) bool {
+	again := func(equal func(*response) bool) bool {
 		return len(a.conditions) > 0 && slices.ContainsFunc(order[i+1:], equal)
 	}
 	var ways []way
 	if a.name != "" {
 		ways = append(ways, way{headers: []string{language.Equal("header-params."+nameHeader, a.name)}, name: a.name,
-			compares: again(func(b *answer) bool { return b.name == a.name })})
+			compares: again(func(b *response) bool { return b.name == a.name })})
 	}
 	ways = append(ways, way{headers: []string{noName, language.Equal("header-params."+codeHeader, strconv.Itoa(a.status))}, byCode: true,
-		compares: again(func(b *answer) bool { return b.status == a.status })})
-	same := func(b *answer) bool { return slices.Equal(b.texts(true), a.texts(true)) }
+		compares: again(func(b *response) bool { return b.status == a.status })})
+	same := func(b *response) bool { return slices.Equal(b.texts(true), a.texts(true)) }
 	if len(a.conditions) > 0 && !slices.ContainsFunc(order[:i], same) && !same(last) {
 		ways = append(ways, way{headers: []string{noName, noCode}, compares: true})
 	}
@@ -82,7 +82,7 @@ func waysOf(order []*answer, i int) []way {
 
 // chooses reports whether the request of answer b, with a name in the header or none, is answered
 // with a, unless an earlier answer is chosen.
-func (a *answer) chooses(b *answer, name string) bool {
+func (a *response) chooses(b *response, name string) bool {
 	if !slices.Equal(a.need, b.need) && len(a.need) > 0 {
 		return false
 	}
@@ -93,21 +93,21 @@ func (a *answer) chooses(b *answer, name string) bool {
 }
 
 // rank returns 1 for a successful answer, otherwise 0.
-func rank(a *answer) int {
+func rank(a *response) int {
 	if a.status < 300 {
 		return 1
 	}
 	return 0
 }
 
-// answer adds the endpoint of an answer and, if the answer is exact and the target of its request
+// addResponse adds the endpoint of an answer and, if the answer is exact and the target of its request
 // is known, the request by which the endpoint can be checked.
-func (r *reader) answer(a *answer, condition string, order []*answer) {
+func (r *reader) addResponse(a *response, condition string, order []*response) {
 	m := draft.NewMap("method", a.method, "path", a.path.String())
 	m.SetText("if", language.Outermost(condition)).SetText("tag", strings.Join(a.folder, " / ")).SetText("summary", a.summary)
 	r.Add("endpoint", m.Set("response", a.response), a.label)
-	chosen := func(name string) *answer {
-		i := slices.IndexFunc(order, func(b *answer) bool { return b.chooses(a, name) })
+	chosen := func(name string) *response {
+		i := slices.IndexFunc(order, func(b *response) bool { return b.chooses(a, name) })
 		return order[max(i, 0)]
 	}
 	byName := false
@@ -128,7 +128,7 @@ func (r *reader) answer(a *answer, condition string, order []*answer) {
 	if a.target == "" {
 		return
 	}
-	ask := draft.Ask{Pos: a.pos, Name: a.label, Method: a.method, Target: a.target, Header: a.sentHeader(), Body: []byte(a.body.sent), Want: []draft.Answer{a.want}}
+	ask := draft.Ask{Pos: a.pos, Name: a.label, Method: a.method, Target: a.target, Header: a.sentHeader(), Body: []byte(a.body.sent), Want: []draft.Response{a.want}}
 	if byName {
 		ask.Header = append(ask.Header, draft.Field{Name: nameHeader, Value: a.name})
 	}
@@ -136,7 +136,7 @@ func (r *reader) answer(a *answer, condition string, order []*answer) {
 }
 
 // sentHeader returns the headers that a client sends with the request.
-func (a *answer) sentHeader() []draft.Field {
+func (a *response) sentHeader() []draft.Field {
 	all := slices.DeleteFunc(slices.Clone(a.header), func(f draft.Field) bool {
 		return language.OwnHeader(f.Name) || strings.EqualFold(f.Name, "Host") || !semantics.IsToken(f.Name)
 	})
@@ -150,19 +150,19 @@ func (a *answer) sentHeader() []draft.Field {
 }
 
 // sameRequest reports whether two answers have the same request.
-func sameRequest(a, b *answer) bool {
+func sameRequest(a, b *response) bool {
 	return a.target == b.target && slices.Equal(a.header, b.header) && a.body.sent == b.body.sent && slices.Equal(a.query, b.query)
 }
 
 // condition is what the requests for an answer have in common, unlike those for other answers.
 type condition struct {
-	text   string             // in the configuration language
-	weight int                // how many values it compares
-	holds  func(*answer) bool // for the request of an answer
+	text   string               // in the configuration language
+	weight int                  // how many values it compares
+	holds  func(*response) bool // for the request of an answer
 }
 
 // weight returns how many values the conditions of the answer compare.
-func (a *answer) weight() int {
+func (a *response) weight() int {
 	n := len(a.need)
 	for _, c := range a.conditions {
 		n += c.weight
@@ -171,7 +171,7 @@ func (a *answer) weight() int {
 }
 
 // texts returns the conditions in the configuration language; none unless compares is set.
-func (a *answer) texts(compares bool) (all []string) {
+func (a *response) texts(compares bool) (all []string) {
 	for _, c := range a.conditions {
 		if compares {
 			all = append(all, c.text)
@@ -182,12 +182,12 @@ func (a *answer) texts(compares bool) (all []string) {
 
 // distinguish adds conditions for the parts in which the requests of the answers differ.
 func (g *group) distinguish() {
-	if len(g.answers) < 2 {
+	if len(g.responses) < 2 {
 		return
 	}
-	g.byFields("query-params", func(a *answer) []draft.Field { return a.query })
-	g.byFields("path-params", func(a *answer) []draft.Field { return a.params() })
-	g.byFields("header-params", func(a *answer) []draft.Field {
+	g.byFields("query-params", func(a *response) []draft.Field { return a.query })
+	g.byFields("path-params", func(a *response) []draft.Field { return a.params() })
+	g.byFields("header-params", func(a *response) []draft.Field {
 		return slices.DeleteFunc(slices.Clone(a.header), func(f draft.Field) bool { return f.Name != language.Name(f.Name) })
 	})
 	g.byBody()
@@ -205,13 +205,13 @@ func (q *request) params() []draft.Field {
 }
 
 // byFields adds conditions for fields that some requests lack, or that have different values.
-func (g *group) byFields(root string, of func(*answer) []draft.Field) {
-	for _, a := range g.answers {
+func (g *group) byFields(root string, of func(*response) []draft.Field) {
+	for _, a := range g.responses {
 		fields := of(a)
 		for i, f := range fields {
-			holds := func(b *answer) bool { value, has := first(of(b), root, f.Name); return has && value == f.Value }
+			holds := func(b *response) bool { value, has := first(of(b), root, f.Name); return has && value == f.Value }
 			_, again := first(fields[:i], root, f.Name)
-			if !again && !reference.MatchString(f.Value) && slices.ContainsFunc(g.answers, func(b *answer) bool { return !holds(b) }) {
+			if !again && !reference.MatchString(f.Value) && slices.ContainsFunc(g.responses, func(b *response) bool { return !holds(b) }) {
 				a.conditions = append(a.conditions, condition{language.Equal(language.Member(root, f.Name), f.Value), 1, holds})
 			}
 		}
@@ -231,14 +231,14 @@ func first(fields []draft.Field, root, name string) (string, bool) {
 
 // byBody adds conditions for bodies that differ.
 func (g *group) byBody() {
-	if !slices.ContainsFunc(g.answers, func(a *answer) bool { return a.body.sent != g.answers[0].body.sent }) {
+	if !slices.ContainsFunc(g.responses, func(a *response) bool { return a.body.sent != g.responses[0].body.sent }) {
 		return
 	}
-	for _, a := range g.answers {
+	for _, a := range g.responses {
 		b := a.body
 		for _, f := range b.form {
 			if !reference.MatchString(f.Value) {
-				a.conditions = append(a.conditions, condition{language.Equal(language.Member(b.root, f.Name), f.Value), 1, func(o *answer) bool {
+				a.conditions = append(a.conditions, condition{language.Equal(language.Member(b.root, f.Name), f.Value), 1, func(o *response) bool {
 					value, has := first(o.body.form, "", f.Name)
 					return has && value == f.Value && o.body.root == b.root
 				}})
@@ -247,10 +247,10 @@ func (g *group) byBody() {
 		switch {
 		case b.json != nil:
 			if text, _, err := language.EqualJSON(b.operand, b.json, language.JSONRule{Open: open}); err == nil && text != "" {
-				a.conditions = append(a.conditions, condition{text, leaves(b.json), func(o *answer) bool { return o.body.operand == b.operand && fits(b.json, o.body.json) }})
+				a.conditions = append(a.conditions, condition{text, leaves(b.json), func(o *response) bool { return o.body.operand == b.operand && fits(b.json, o.body.json) }})
 			}
 		case b.text != "" && !reference.MatchString(b.text):
-			a.conditions = append(a.conditions, condition{language.Equal("body", b.text), 1, func(o *answer) bool { return o.body.text == b.text }})
+			a.conditions = append(a.conditions, condition{language.Equal("body", b.text), 1, func(o *response) bool { return o.body.text == b.text }})
 		}
 	}
 }

@@ -53,8 +53,8 @@ type reader struct {
 
 // group contains all answers to one method and path.
 type group struct {
-	method  string
-	answers []*answer
+	method    string
+	responses []*response
 }
 
 // items reads the items of a folder.
@@ -89,11 +89,11 @@ func (r *reader) item(n *syntax.Node, name string, folder []string, v vars) {
 		return
 	}
 	for i, s := range saved.Items {
-		r.saved(s, request, fmt.Sprintf("%s / %s", name, answerName(s, i)), name, folder, v)
+		r.saved(s, request, fmt.Sprintf("%s / %s", name, responseName(s, i)), name, folder, v)
 	}
 }
 
-func answerName(n *syntax.Node, i int) string {
+func responseName(n *syntax.Node, i int) string {
 	if name := text(get(n, "name")); name != "" {
 		return name
 	}
@@ -109,7 +109,7 @@ func (r *reader) saved(n, request *syntax.Node, name, of string, folder []string
 	if original := get(n, "originalRequest"); original != nil {
 		request = original
 	}
-	a := &answer{request: readRequest(request, v), name: text(get(n, "name")), label: name, pos: n.Pos(), summary: of, folder: folder}
+	a := &response{request: readRequest(request, v), name: text(get(n, "name")), label: name, pos: n.Pos(), summary: of, folder: folder}
 	a.read(n, v)
 	if a.lost != "" {
 		r.AddLost("endpoint", a.declaration(of, folder).Set("response", a.response), a.pos, name, a.lost)
@@ -125,5 +125,5 @@ func (r *reader) saved(n, request *syntax.Node, name, of string, folder []string
 		r.byKey[key] = g
 		r.groups = append(r.groups, g)
 	}
-	g.answers = append(g.answers, a)
+	g.responses = append(g.responses, a)
 }

@@ -40,7 +40,7 @@ func (g *group) ask(order []*keyed) {
 			if len(a.Want) == wanted {
 				break
 			}
-			want := draft.Answer{Status: int(r.status), Body: slices.Clone(g.store.get(r.body, &g.buf[0]))}
+			want := draft.Response{Status: int(r.status), Body: slices.Clone(g.store.get(r.body, &g.buf[0]))}
 			want.Any = r.lost || g.method == "HEAD" || r.result != settled(records)
 			for _, f := range split(g.store.get(r.headers, &g.buf[0])) {
 				if strings.EqualFold(f.Name, "Content-Type") || strings.EqualFold(f.Name, "Location") {
@@ -52,7 +52,7 @@ func (g *group) ask(order []*keyed) {
 		if p := order[i].part; p != nil && len(a.Want) > 0 {
 			for _, o := range p.outcomes() {
 				if o.result != p.id {
-					a.Want = append(a.Want, draft.Answer{Status: int(o.status), Any: true})
+					a.Want = append(a.Want, draft.Response{Status: int(o.status), Any: true})
 				}
 			}
 		}

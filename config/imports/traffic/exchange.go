@@ -116,7 +116,7 @@ func (c *Collector) add(x *exchange) {
 		path = "/"
 	}
 	host := strings.ToLower(target.Hostname())
-	headers := joined(x.answered())
+	headers := joined(x.responseHeaders())
 	if x.lost != "" {
 		x.doubts = append(x.doubts, "bodies of some answers were not recorded: "+x.lost)
 	}

@@ -10,16 +10,16 @@ import (
 // group contains the exchanges for one method, host and path.
 type group struct {
 	*Collector
-	method  string
-	host    string // "" for any
-	pattern *pattern
-	records []*record // in the order of arrival
-	name    string    // "GET /users/:id"
-	slug    string    // "get-users-id", unique
-	answers []uint32  // of each record: the number of its answer
-	key     []*column // the columns that the answers depend on
-	keys    []uint32  // of each record: the number of its key
-	faults  []string  // why the group is approximate
+	method    string
+	host      string // "" for any
+	pattern   *pattern
+	records   []*record // in the order of arrival
+	name      string    // "GET /users/:id"
+	slug      string    // "get-users-id", unique
+	responses []uint32  // of each record: the number of its answer
+	key       []*column // the columns that the answers depend on
+	keys      []uint32  // of each record: the number of its key
+	faults    []string  // why the group is approximate
 }
 
 // path returns the path of a record.

@@ -12,9 +12,9 @@ import (
 	"mockserver/internal/semantics"
 )
 
-// answered returns the headers of the answer that a mock can send, and notes those that it cannot
+// responseHeaders returns the headers of the answer that a mock can send, and notes those that it cannot
 // send.
-func (x *exchange) answered() []draft.Field {
+func (x *exchange) responseHeaders() []draft.Field {
 	known := map[string]bool{}
 	return slices.DeleteFunc(lines(x.received), func(f draft.Field) bool {
 		name := strings.ToLower(f.Name)

@@ -135,7 +135,7 @@ func (g *group) distinguishes(c *column) bool {
 
 // findKey sets the columns that the answers depend on.
 func (g *group) findKey() {
-	g.numberAnswers()
+	g.numberResponses()
 	g.keys = make([]uint32, len(g.records))
 	left := g.conflicts(g.keys)
 	if left == 0 {
@@ -249,7 +249,7 @@ func (g *group) conflicts(keys []uint32) int {
 		if g.records[i].lost {
 			continue
 		}
-		both := uint64(key)<<32 | uint64(g.answers[i])
+		both := uint64(key)<<32 | uint64(g.responses[i])
 		counts[both]++
 		all[key]++
 		most[key] = max(most[key], counts[both])
@@ -264,11 +264,11 @@ func (g *group) conflicts(keys []uint32) int {
 	return n
 }
 
-// numberAnswers numbers the different answers. Answers differ by status, body, truncation or
+// numberResponses numbers the different answers. Answers differ by status, body, truncation or
 // Location.
-func (g *group) numberAnswers() {
+func (g *group) numberResponses() {
 	numbers := map[string]uint32{}
-	g.answers = make([]uint32, len(g.records))
+	g.responses = make([]uint32, len(g.records))
 	for i, r := range g.records {
 		id := strconv.Itoa(int(r.status)) + " " + strconv.Itoa(int(r.body)) + " " + strconv.FormatBool(r.cut)
 		if r.status >= 300 && r.status < 400 || r.status == 201 {
@@ -279,7 +279,7 @@ func (g *group) numberAnswers() {
 			n = uint32(len(numbers))
 			numbers[id] = n
 		}
-		g.answers[i] = n
+		g.responses[i] = n
 	}
 }
 

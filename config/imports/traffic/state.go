@@ -38,13 +38,13 @@ func (c *Collector) stateful(groups []*group) {
 // changes reports whether requests with the same key got answers with the same status but different
 // bodies.
 func (g *group) changes() bool {
-	type answer struct {
+	type response struct {
 		key    uint32
 		status int16
 	}
-	first := map[answer]uint32{}
+	first := map[response]uint32{}
 	for i, r := range g.records {
-		a := answer{g.keys[i], r.status}
+		a := response{g.keys[i], r.status}
 		body, known := first[a]
 		if known && body != r.body && !r.lost {
 			return true

@@ -16,11 +16,11 @@ func (r *reader) ask(m *made, e *syntax.Node) {
 	ofBody := strings.Contains(text(get(m.Node, "response", "body")), "request.body") // to WireMock's helpers, none is an error
 	for i, method := range m.methods {
 		var ask *draft.Ask
-		var want *draft.Answer
+		var want *draft.Response
 		if known {
-			answer := language.Wanted(e.Get("response"))
-			answer.Any = answer.Any || method == "HEAD"
-			want = &answer
+			response := language.Wanted(e.Get("response"))
+			response.Any = response.Any || method == "HEAD"
+			want = &response
 		}
 		if i == 0 && known && r.asksScenario(m.Node) && !ofBody {
 			if ask = language.Example(m.path, e.Get("if").AsText()); ask != nil {

@@ -15,7 +15,7 @@ var proxyKeys = []string{"proxyBaseUrl", "additionalProxyRequestHeaders", "remov
 
 // proxy declares that requests are passed on. WireMock then sends no fault, status or body of its
 // own.
-func (a *answer) proxy(base string) {
+func (a *response) proxy(base string) {
 	switch {
 	case strings.Contains(base, "{{"):
 		a.Lose("proxyBaseUrl " + base + " is chosen by the request")

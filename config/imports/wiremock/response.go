@@ -24,10 +24,10 @@ var faults = map[string][2]string{
 // to a file.
 const inPlace = 64 << 10
 
-// answer sets the response of a mapping, with its latency, fault and webhooks.
-func (m *made) answer(e *syntax.Node) {
+// response sets the response of a mapping, with its latency, fault and webhooks.
+func (m *made) response(e *syntax.Node) {
 	n := get(m.Node, "response")
-	a := &answer{made: m, node: n, response: syntax.NewMap()}
+	a := &response{made: m, node: n, response: syntax.NewMap()}
 	if n != nil {
 		a.read()
 	}
@@ -37,8 +37,8 @@ func (m *made) answer(e *syntax.Node) {
 	m.webhooks(e)
 }
 
-// answer is the response of a mapping while it is read.
-type answer struct {
+// response is the response of a mapping while it is read.
+type response struct {
 	*made
 	node     *syntax.Node
 	response *syntax.Node
@@ -51,7 +51,7 @@ type answer struct {
 var responseKeys = []string{"status", "headers", "body", "jsonBody", "base64Body", "bodyFileName", "transformers", "transformerParameters",
 	"fixedDelayMilliseconds", "delayDistribution", "chunkedDribbleDelay", "fault", "fromConfiguredStub"}
 
-func (a *answer) read() {
+func (a *response) read() {
 	for key, value := range a.node.Members() {
 		switch {
 		case value.Kind == syntax.NullNode, slices.Contains(responseKeys, key):
@@ -83,7 +83,7 @@ func (a *answer) read() {
 }
 
 // transformers reports whether the response is a template.
-func (a *answer) transformers() bool {
+func (a *response) transformers() bool {
 	templated := false
 	for _, item := range get(a.node, "transformers").List() {
 		if name := text(item); name == "response-template" || name == "response-templating" {
@@ -96,7 +96,7 @@ func (a *answer) transformers() bool {
 }
 
 // body returns the body: as a text, or as data if it is large or not UTF-8.
-func (a *answer) body() (body string, data []byte) {
+func (a *response) body() (body string, data []byte) {
 	if n := get(a.node, "body"); n != nil {
 		return text(n), nil
 	}
@@ -123,7 +123,7 @@ func (a *answer) body() (body string, data []byte) {
 }
 
 // texts sets headers and body, as templates or as literal texts.
-func (a *answer) texts(body string, data []byte, templated bool) {
+func (a *response) texts(body string, data []byte, templated bool) {
 	d := &dialect{made: a.made, parameters: get(a.node, "transformerParameters"), root: "request", Notes: &a.Notes}
 	translate := func(source string) *language.Template {
 		if templated {
@@ -147,7 +147,7 @@ func (a *answer) texts(body string, data []byte, templated bool) {
 }
 
 // timing sets latency and fault.
-func (a *answer) timing() {
+func (a *response) timing() {
 	fixed, _ := strconv.ParseFloat(text(get(a.node, "fixedDelayMilliseconds")), 64)
 	latency, differs := delay(get(a.node, "delayDistribution"), min(max(fixed, 0), maxDelay))
 	a.latency = latency

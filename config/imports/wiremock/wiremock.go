@@ -166,7 +166,7 @@ func (r *reader) mapping(n *mapping) {
 		e := draft.NewMap("method", method, "path", m.written.String())
 		e.SetText("if", language.Outermost(language.And(append([]string{condition}, m.needs...)...)))
 		r.enter(e, n)
-		m.answer(e)
+		m.response(e)
 		declarations = append(declarations, e)
 	}
 	if m.Gone != "" {

@@ -130,10 +130,10 @@ func (x *exporter) operation(o *exported) {
 	responses := op.Make("responses")
 	x.ownResponses(responses, o)
 	for _, e := range o.endpoints {
-		x.answers(responses, e)
+		x.writeResponses(responses, e)
 	}
 	if o.generated != nil {
-		ownAnswers(responses, o.generated)
+		ownResponses(responses, o.generated)
 	}
 	slices.SortStableFunc(responses.Entries, func(a, b syntax.Entry) int { return strings.Compare(a.Name(), b.Name()) })
 	x.callbacks(op, o)

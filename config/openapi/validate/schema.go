@@ -112,12 +112,12 @@ type purpose uint8
 const (
 	received  purpose = iota // in requests: readOnly properties are rejected and never required
 	kept                     // in rows, which JSON Schemas describe
-	answered                 // in generated responses: writeOnly properties are never required
+	generated                // in generated responses: writeOnly properties are never required
 	requested                // in generated requests: readOnly properties are never required
 )
 
 // isGenerated reports whether the values are made by the server.
-func (p purpose) isGenerated() bool { return p == answered || p == requested }
+func (p purpose) isGenerated() bool { return p == generated || p == requested }
 
 // schemas compiles the schemas of a document for one purpose, each schema once.
 //
@@ -404,7 +404,7 @@ func (c *schemas) excused(r *openapi3.SchemaRef) bool {
 	switch c.use {
 	case kept:
 		return false
-	case answered:
+	case generated:
 		return r.Value.WriteOnly
 	}
 	return r.Value.ReadOnly

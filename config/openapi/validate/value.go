@@ -14,7 +14,7 @@ type Values struct{ schemas *schemas }
 // NewValues returns the checks for the bodies of requests or of responses. Properties that are only
 // for the other direction are never required.
 func NewValues(doc *openapi3.T, exact jsonvalue.Numbers, request bool) *Values {
-	use := answered
+	use := generated
 	if request {
 		use = requested
 	}

@@ -111,13 +111,13 @@ func (o *Operation) writeErrors(r *matcher.Request, p *reply.Reply, f reply.Fail
 		return
 	}
 	var candidates []int
-	for i := range o.document.Answers {
-		if o.document.Answers[i].Declared == declared {
+	for i := range o.document.Responses {
+		if o.document.Responses[i].Declared == declared {
 			candidates = append(candidates, i)
 		}
 	}
 	i := o.best(candidates, r.In.Header)
-	d, message := &o.document.Answers[i], messageOf(v, o.name)
+	d, message := &o.document.Responses[i], messageOf(v, o.name)
 	p.Begin()
 	contentType, fields := Head(d)
 	p.Status, p.ContentType, p.Body, p.Rendered = status, contentType, d.Body, false
@@ -141,7 +141,7 @@ func (o *Operation) declaredError(status int) (string, int) {
 		}
 	}
 	declared := o.declaredFor(status)
-	if declared == "default" && o.document.Answers[o.document.Default].Declared == "default" {
+	if declared == "default" && o.document.Responses[o.document.Default].Declared == "default" {
 		return "", 0
 	}
 	return declared, status

@@ -52,7 +52,7 @@ func FuzzAccept(f *testing.F) {
 			if weight < 0 || weight > 1000 || specific < -1 || specific == -1 && weight > 0 {
 				t.Errorf("%q: got %d and %d for %s", line, weight, specific, mediaType)
 			}
-			o.document.Answers = append(o.document.Answers, openapi.Answer{Status: 200, Declared: "200", MediaType: mediaType})
+			o.document.Responses = append(o.document.Responses, openapi.Response{Status: 200, Declared: "200", MediaType: mediaType})
 		}
 		if _, named := weigh("application/x-own", headerOf("Accept: "+string(line), "Accept: application/x-own;q=0.3")); named < exactRange {
 			t.Errorf("%q: a named type is ranked %d", line, named)

@@ -47,16 +47,16 @@ type Options struct {
 // New returns the operation of an endpoint that has one.
 func New(e *item.Endpoint, opts Options) *Operation {
 	d := e.Operation
-	o := &Operation{document: d, name: opts.Name, status: opts.Status, maxBody: opts.MaxBody, own: len(d.Answers) == 0 || len(e.Responses) > 0}
+	o := &Operation{document: d, name: opts.Name, status: opts.Status, maxBody: opts.MaxBody, own: len(d.Responses) == 0 || len(e.Responses) > 0}
 	if !o.own {
-		byDefault := &d.Answers[d.Default]
+		byDefault := &d.Responses[d.Default]
 		o.own = opts.Status != byDefault.Status || opts.External || e.Response.Body.Value != cmp.Or(d.Template, string(byDefault.Body))
-		o.Typed = !o.own && slices.ContainsFunc(d.Answers, func(x openapi.Answer) bool {
+		o.Typed = !o.own && slices.ContainsFunc(d.Responses, func(x openapi.Response) bool {
 			return x.Declared == byDefault.Declared && x.MediaType != byDefault.MediaType
 		})
 	}
 	o.Limited = !o.own && d.List != nil
-	o.dynamic = opts.Dynamic && !o.own && slices.ContainsFunc(d.Answers, func(x openapi.Answer) bool { return x.Fresh != nil })
+	o.dynamic = opts.Dynamic && !o.own && slices.ContainsFunc(d.Responses, func(x openapi.Response) bool { return x.Fresh != nil })
 	return o
 }
 
@@ -83,7 +83,7 @@ func (o *Operation) IsFixed() bool { return !o.document.Checked() && !o.dynamic 
 
 // Head returns the Content-Type of a document's answer, "" for none, and its other header fields
 // except those that the server sets.
-func Head(d *openapi.Answer) (contentType string, fields []openapi.Header) {
+func Head(d *openapi.Response) (contentType string, fields []openapi.Header) {
 	contentType = d.MediaType
 	for _, h := range d.Headers {
 		switch {
@@ -100,7 +100,7 @@ func Head(d *openapi.Answer) (contentType string, fields []openapi.Header) {
 // pick returns the index of the answer that the preferences and the Accept header ask for, and its
 // status, or the reason why there is none.
 func (o *Operation) pick(p *preferences, header matcher.Header) (index, status int, why string) {
-	all := o.document.Answers
+	all := o.document.Responses
 	byDefault := &all[o.document.Default]
 	declared, status := byDefault.Declared, byDefault.Status
 	if p.code != 0 {
@@ -130,8 +130,8 @@ func (o *Operation) pick(p *preferences, header matcher.Header) (index, status i
 // none.
 func (o *Operation) declaredFor(code int) string {
 	best, found := 0, ""
-	for i := range o.document.Answers {
-		declared := o.document.Answers[i].Declared
+	for i := range o.document.Responses {
+		declared := o.document.Responses[i].Declared
 		rank := 0
 		switch {
 		case declared == "default":
@@ -153,7 +153,7 @@ func (o *Operation) declaredFor(code int) string {
 // codes returns the statuses of the answers as written in the document.
 func (o *Operation) codes() []string {
 	var codes []string
-	for _, a := range o.document.Answers {
+	for _, a := range o.document.Responses {
 		if !slices.Contains(codes, a.Declared) {
 			codes = append(codes, a.Declared)
 		}
@@ -165,7 +165,7 @@ func (o *Operation) codes() []string {
 // the examples that the answer has, and other answers that have that example.
 func (o *Operation) withoutExample(declared, name string) string {
 	var names, elsewhere []string
-	for _, a := range o.document.Answers {
+	for _, a := range o.document.Responses {
 		switch {
 		case a.Declared == declared && a.Example != "" && !slices.Contains(names, strconv.Quote(a.Example)):
 			names = append(names, strconv.Quote(a.Example))
@@ -188,7 +188,7 @@ func (o *Operation) withoutExample(declared, name string) string {
 // fresh keeps the candidates whose bodies can be generated, and those without a body.
 func (o *Operation) fresh(candidates []int) []int {
 	return slices.DeleteFunc(candidates, func(i int) bool {
-		a := &o.document.Answers[i]
+		a := &o.document.Responses[i]
 		return a.Fresh == nil && a.MediaType != ""
 	})
 }
@@ -196,7 +196,7 @@ func (o *Operation) fresh(candidates []int) []int {
 // best returns the candidate with the most acceptable media type. Among several with the same type,
 // it prefers the default one, then the first.
 func (o *Operation) best(candidates []int, header matcher.Header) int {
-	all := o.document.Answers
+	all := o.document.Responses
 	chosen, rank := candidates[0], o.rank(candidates[0], header)
 	for _, i := range candidates[1:] {
 		if all[i].MediaType == all[chosen].MediaType && i != o.document.Default {
@@ -211,7 +211,7 @@ func (o *Operation) best(candidates []int, header matcher.Header) int {
 
 // rank returns how well an answer fits the Accept header.
 func (o *Operation) rank(i int, header matcher.Header) rank {
-	a := &o.document.Answers[i]
+	a := &o.document.Responses[i]
 	r := rank{byDefault: i == o.document.Default, json: semantics.IsJSON(a.MediaType) && !semantics.HoldsMany(semantics.MediaType(a.MediaType))}
 	r.weight, r.specific = weigh(a.MediaType, header)
 	return r

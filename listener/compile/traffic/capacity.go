@@ -48,7 +48,7 @@ type Held struct {
 // Enter waits for a place for a request that arrived at came. It reports whether the request has a
 // place, and since when; Leave must then be called. Otherwise the request has been answered, or its
 // client left.
-func (h *Held) Enter(w places.Waiter, came time.Time, answer *reply.Reply, t *record.Trace) (since time.Time, ok bool) {
+func (h *Held) Enter(w places.Waiter, came time.Time, p *reply.Reply, t *record.Trace) (since time.Time, ok bool) {
 	h.begun = time.Now()
 	since, waited, err := h.Capacity.Places.Enter(w, came, time.Time{})
 	if waited {
@@ -57,7 +57,7 @@ func (h *Held) Enter(w places.Waiter, came time.Time, answer *reply.Reply, t *re
 	}
 	if errors.Is(err, places.ErrFull) {
 		t.Refused = true
-		h.Capacity.full.Write(answer)
+		h.Capacity.full.Write(p)
 	}
 	return since, err == nil
 }

@@ -54,7 +54,7 @@ func (a *Admin) listWebhooks(w http.ResponseWriter, r *http.Request) {
 	if q.refused(w) {
 		return
 	}
-	answer(w, http.StatusOK, a.deliveries(most))
+	respond(w, http.StatusOK, a.deliveries(most))
 }
 
 // fireWebhook sends a pending webhook now.
@@ -81,6 +81,6 @@ func (a *Admin) order(w http.ResponseWriter, r *http.Request, do func(id string)
 		refuse(w, http.StatusInternalServerError, "internal", "Internal error", err.Error())
 	default:
 		a.log.Info("webhook "+done+" by the admin address", "id", id)
-		answer(w, http.StatusOK, state{id, done})
+		respond(w, http.StatusOK, state{id, done})
 	}
 }

@@ -34,7 +34,7 @@ func (a *Admin) showIndex(w http.ResponseWriter, _ *http.Request) {
 	for _, row := range a.table() {
 		list.Requests = append(list.Requests, indexEntry{row.method, row.path, row.what})
 	}
-	answer(w, http.StatusOK, list)
+	respond(w, http.StatusOK, list)
 }
 
 // openapi is the OpenAPI document of the API, which a test makes from the table of requests.

@@ -59,8 +59,8 @@ func typesOf(t *testing.T, table []route) (asked, answered types) {
 		for _, value := range row.takes {
 			asked.add(t, reflect.TypeOf(value))
 		}
-		for _, status := range slices.Sorted(maps.Keys(row.answers)) {
-			for _, value := range row.answers[status] {
+		for _, status := range slices.Sorted(maps.Keys(row.responses)) {
+			for _, value := range row.responses[status] {
 				answered.add(t, reflect.TypeOf(value))
 			}
 		}
@@ -106,7 +106,7 @@ func TestDocument_IsValidAndHasAllTypes(t *testing.T) {
 		}
 	}
 	for _, row := range a.table() {
-		if row.what == "" || row.answers == nil {
+		if row.what == "" || row.responses == nil {
 			t.Errorf("%s %s has no description, or no answer", row.method, row.path)
 		}
 		if parameters := doc.Paths.Find(row.path).GetOperation(row.method).Parameters; len(parameters) != len(row.query)+strings.Count(row.path, "{") {
@@ -138,7 +138,7 @@ func TestDocument_TheCommittedCopiesMatchTheAPI(t *testing.T) {
 	a := counting(t)
 	a.metrics = a.exposition()
 	made := httptest.NewRecorder()
-	answer(made, http.StatusOK, document(a.table()))
+	respond(made, http.StatusOK, document(a.table()))
 	for file, want := range map[string]string{
 		"../../../docs/admin-api.md": manualOf(a.table()),
 		"openapi.json":               made.Body.String(),
@@ -169,8 +169,8 @@ func manualOf(table []route) string {
 		"says otherwise.\n\n| request | what | body | response |\n|---|---|---|---|\n")
 	for _, row := range table {
 		var answers []string
-		for _, status := range slices.Sorted(maps.Keys(row.answers)) {
-			answers = append(answers, strings.TrimSpace(fmt.Sprint(status, " ", bodyNames(row.answers[status]))))
+		for _, status := range slices.Sorted(maps.Keys(row.responses)) {
+			answers = append(answers, strings.TrimSpace(fmt.Sprint(status, " ", bodyNames(row.responses[status]))))
 		}
 		target := row.path
 		for i, p := range row.query {

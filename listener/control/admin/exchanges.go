@@ -164,7 +164,7 @@ func (a *Admin) findExchanges(w http.ResponseWriter, r *http.Request) {
 	}
 	found := slices.DeleteFunc(all, func(x *record.Exchange) bool { return !s.finds(x) })
 	stats := a.server.JournalStats()
-	answer(w, http.StatusOK, foundExchanges{len(found), shownExchanges(found[:min(len(found), s.limit)]), stats.Seen, stats.Dropped, stats.Bytes})
+	respond(w, http.StatusOK, foundExchanges{len(found), shownExchanges(found[:min(len(found), s.limit)]), stats.Seen, stats.Dropped, stats.Bytes})
 }
 
 // knows reports whether an endpoint with this name or ID is served, or is in the journal.
@@ -177,7 +177,7 @@ func (a *Admin) knows(endpoint string, journal []*record.Exchange) bool {
 func (a *Admin) resetJournal(w http.ResponseWriter, _ *http.Request) {
 	a.server.ResetJournal()
 	a.log.Info("journal reset by the admin address")
-	answer(w, http.StatusOK, state{Status: "reset"})
+	respond(w, http.StatusOK, state{Status: "reset"})
 }
 
 // verification specifies how many requests are expected.
@@ -275,5 +275,5 @@ func (a *Admin) verify(w http.ResponseWriter, r *http.Request) {
 	if !say.OK {
 		say.Examples = shownExchanges(found.Examples)
 	}
-	answer(w, status, say)
+	respond(w, status, say)
 }

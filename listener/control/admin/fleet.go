@@ -73,7 +73,7 @@ func (a *Admin) ofFleet(next http.HandlerFunc) http.HandlerFunc {
 
 // showFleet returns the state of all replicas.
 func (a *Admin) showFleet(w http.ResponseWriter, r *http.Request) {
-	answer(w, http.StatusOK, a.fleet.Look(r.Context()))
+	respond(w, http.StatusOK, a.fleet.Look(r.Context()))
 }
 
 // showReplica returns the state of this replica. It needs no fleet, so that a command can
@@ -89,7 +89,7 @@ func (a *Admin) showReplica(w http.ResponseWriter, _ *http.Request) {
 	if g := a.given.Load(); g != nil {
 		one.LastChange, one.InForce = g.Number, g.spec == a.server.Spec()
 	}
-	answer(w, http.StatusOK, one)
+	respond(w, http.StatusOK, one)
 }
 
 func codesOf(reasons []verdict.Reason) []string {
@@ -130,12 +130,12 @@ func (a *Admin) replaceEverywhere(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case refused != nil:
 		no := notReplaced{failure: failureIn(refused), Replicas: done.Replicas}
-		answer(w, http.StatusUnprocessableEntity, no)
+		respond(w, http.StatusUnprocessableEntity, no)
 	case done.Change == 0:
-		answer(w, http.StatusConflict, notReplaced{failure{"Not changed", "replica_silent", "a replica does not answer, so no replica was changed", nil}, done.Replicas})
+		respond(w, http.StatusConflict, notReplaced{failure{"Not changed", "replica_silent", "a replica does not answer, so no replica was changed", nil}, done.Replicas})
 	default:
 		a.log.Info("specification replaced on all replicas by the admin address", "change", done.Change, "agreed", done.Agreed)
-		answer(w, http.StatusOK, done)
+		respond(w, http.StatusOK, done)
 	}
 }
 

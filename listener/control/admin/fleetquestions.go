@@ -22,7 +22,7 @@ func (a *Admin) everywhere(r *http.Request, q fleet.Question) []fleet.Reply {
 func refusedBy(w http.ResponseWriter, replies []fleet.Reply) bool {
 	for i := range replies {
 		if status := replies[i].Status; status == http.StatusBadRequest || status == http.StatusRequestEntityTooLarge {
-			answer(w, status, failureIn(&replies[i]))
+			respond(w, status, failureIn(&replies[i]))
 			return true
 		}
 	}
@@ -57,7 +57,7 @@ func (a *Admin) findEverywhere(w http.ResponseWriter, r *http.Request) {
 	if refusedBy(w, replies) {
 		return
 	}
-	all.Silent = fleet.Answers(replies, func(address string, found foundExchanges) {
+	all.Silent = fleet.Decode(replies, func(address string, found foundExchanges) {
 		all.Found += found.Found
 		all.Bytes += found.Bytes
 		for kept, n := range found.Seen {
@@ -72,7 +72,7 @@ func (a *Admin) findEverywhere(w http.ResponseWriter, r *http.Request) {
 	})
 	slices.SortStableFunc(all.Requests, func(a, b fleetExchange) int { return b.Time.Compare(a.Time) })
 	all.Requests = all.Requests[:min(len(all.Requests), s.limit)]
-	answer(w, http.StatusOK, all)
+	respond(w, http.StatusOK, all)
 }
 
 // fleetReset is the response to a request that resets something on all replicas.
@@ -84,7 +84,7 @@ type fleetReset struct {
 // resetEverywhere deletes all requests from the journals of all replicas.
 func (a *Admin) resetEverywhere(w http.ResponseWriter, r *http.Request) {
 	replies := a.everywhere(r, fleet.Question{Method: http.MethodDelete, Path: "/__admin/journal"})
-	answer(w, http.StatusOK, fleetReset{"reset", fleet.Answers(replies, func(string, state) {})})
+	respond(w, http.StatusOK, fleetReset{"reset", fleet.Decode(replies, func(string, state) {})})
 }
 
 // fleetMisses contains the requests that no endpoint of any replica answered.
@@ -97,7 +97,7 @@ type fleetMisses struct {
 func (a *Admin) showUnmatchedEverywhere(w http.ResponseWriter, r *http.Request) {
 	all := fleetMisses{Unmatched: []record.Miss{}}
 	at := map[[3]string]int{}
-	all.Silent = fleet.Answers(a.everywhere(r, fleet.Question{Method: http.MethodGet, Path: "/__admin/unmatched"}), func(_ string, found shownMisses) {
+	all.Silent = fleet.Decode(a.everywhere(r, fleet.Question{Method: http.MethodGet, Path: "/__admin/unmatched"}), func(_ string, found shownMisses) {
 		for _, m := range found.Unmatched {
 			kind := [3]string{m.Method, m.Host, m.Path}
 			i, known := at[kind]
@@ -117,7 +117,7 @@ func (a *Admin) showUnmatchedEverywhere(w http.ResponseWriter, r *http.Request) 
 		}
 	})
 	slices.SortStableFunc(all.Unmatched, func(a, b record.Miss) int { return b.Last.Compare(a.Last) })
-	answer(w, http.StatusOK, all)
+	respond(w, http.StatusOK, all)
 }
 
 // fleetCount is the result of a verification over all replicas.
@@ -154,7 +154,7 @@ func (a *Admin) verifyEverywhere(w http.ResponseWriter, r *http.Request) {
 			replies[i].Err = nil // the refused expectation only means that there were such requests
 		}
 	}
-	say.Silent = fleet.Answers(replies, func(address string, one verdictOnCount) {
+	say.Silent = fleet.Decode(replies, func(address string, one verdictOnCount) {
 		say.Count += one.Count
 		if !one.Exact {
 			say.Exact, say.Why = false, address+": "+one.Why
@@ -169,7 +169,7 @@ func (a *Admin) verifyEverywhere(w http.ResponseWriter, r *http.Request) {
 	}
 	slices.SortStableFunc(say.Examples, func(a, b fleetExchange) int { return b.Time.Compare(a.Time) })
 	say.Examples = say.Examples[:min(len(say.Examples), examplesShown)]
-	answer(w, status, say)
+	respond(w, status, say)
 }
 
 // examplesShown is the maximum number of examples that are shown, over all replicas.

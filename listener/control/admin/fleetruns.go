@@ -21,10 +21,10 @@ func here(r *http.Request) bool { return r.URL.Query().Get("here") == "true" }
 // listFleetRuns returns the runs of the fleet, the newest first.
 func (a *Admin) listFleetRuns(w http.ResponseWriter, r *http.Request) {
 	if here(r) {
-		answer(w, http.StatusOK, fleet.RunList{Runs: a.fleetRunsHere(), Silent: []fleet.Silent{}})
+		respond(w, http.StatusOK, fleet.RunList{Runs: a.fleetRunsHere(), Silent: []fleet.Silent{}})
 		return
 	}
-	answer(w, http.StatusOK, a.fleet.List(r.Context()))
+	respond(w, http.StatusOK, a.fleet.List(r.Context()))
 }
 
 // newFleetRun is the body of a request that begins a run on all replicas.
@@ -53,13 +53,13 @@ func (a *Admin) startFleetRun(w http.ResponseWriter, r *http.Request) {
 	var split *fleet.NotAgreed
 	switch {
 	case errors.As(err, &split):
-		answer(w, http.StatusConflict, notAgreed{failure{"Not agreed", "not_agreed", err.Error(), nil}, &split.Overview})
+		respond(w, http.StatusConflict, notAgreed{failure{"Not agreed", "not_agreed", err.Error(), nil}, &split.Overview})
 	case err != nil:
-		answer(w, http.StatusConflict, notAgreed{failure{"Run not started", "not_begun", "the run was not started on any replica: " + err.Error(), nil}, nil})
+		respond(w, http.StatusConflict, notAgreed{failure{"Run not started", "not_begun", "the run was not started on any replica: " + err.Error(), nil}, nil})
 	default:
 		a.log.Info("run started on all replicas", "run", run.ID, "name", run.Name)
 		w.Header().Set("Location", "/__admin/fleet/runs/"+run.ID)
-		answer(w, http.StatusCreated, run.Entry())
+		respond(w, http.StatusCreated, run.Entry())
 	}
 }
 
@@ -104,7 +104,7 @@ func withHDR(r *http.Request, report *runs.Report) *runs.Report {
 // showFleetRun returns the report of a run of all replicas.
 func (a *Admin) showFleetRun(w http.ResponseWriter, r *http.Request) {
 	if run := a.fleetRun(w, r); run != nil {
-		answer(w, http.StatusOK, withHDR(r, run.Report(r.Context())))
+		respond(w, http.StatusOK, withHDR(r, run.Report(r.Context())))
 	}
 }
 
@@ -128,7 +128,7 @@ func (a *Admin) stopFleetRun(w http.ResponseWriter, r *http.Request) {
 	}
 	report := a.fleet.Stop(context.WithoutCancel(r.Context()), run)
 	a.log.Info("run stopped on all replicas", "run", report.ID, "name", report.Name, "requests", report.Total.Requests, "timing_trusted", report.Verdict.Trusted)
-	answer(w, http.StatusOK, withHDR(r, report))
+	respond(w, http.StatusOK, withHDR(r, report))
 }
 
 // removeFleetRun forgets a run that has ended, on all replicas.

@@ -4,7 +4,7 @@ import "net/http"
 
 // health reports that the program runs.
 func (a *Admin) health(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, state{Status: "ok"})
+	respond(w, http.StatusOK, state{Status: "ok"})
 }
 
 // ready reports whether the server accepts requests.
@@ -13,7 +13,7 @@ func (a *Admin) ready(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusServiceUnavailable, "not_ready", "Not ready", why)
 		return
 	}
-	answer(w, http.StatusOK, state{Status: "ready"})
+	respond(w, http.StatusOK, state{Status: "ready"})
 }
 
 // unready returns why the server does not accept requests; "" if it does.

@@ -78,7 +78,7 @@ func (a *Admin) listRecordings(w http.ResponseWriter, _ *http.Request) {
 	for _, u := range a.server.Spec().Upstreams {
 		shown.Upstreams = append(shown.Upstreams, u.Name)
 	}
-	answer(w, http.StatusOK, shown)
+	respond(w, http.StatusOK, shown)
 }
 
 // startRecording starts a recording.
@@ -119,7 +119,7 @@ func (a *Admin) startRecording(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		refuse(w, http.StatusConflict, "recording_failed", "Recording failed", err.Error())
 	default:
-		answer(w, http.StatusCreated, shownRecordingOf(&started))
+		respond(w, http.StatusCreated, shownRecordingOf(&started))
 	}
 }
 
@@ -142,7 +142,7 @@ func (a *Admin) stopRecording(w http.ResponseWriter, r *http.Request) {
 		noRecording(w)
 		return
 	}
-	answer(w, http.StatusOK, shownRecordingOf(&stopped))
+	respond(w, http.StatusOK, shownRecordingOf(&stopped))
 }
 
 func noRecording(w http.ResponseWriter) {

@@ -11,7 +11,7 @@ type route struct {
 	what         string      // what it does, in one line
 	query        []parameter // other parameters are refused
 	takes        []any       // request bodies: values of the types of JSON bodies, and names of other media types
-	answers      map[int][]any
+	responses    map[int][]any
 }
 
 // parameter is a query parameter.

@@ -21,7 +21,7 @@ func (a *Admin) routes() http.Handler {
 	for path, v := range a.page() {
 		mux.HandleFunc(path, v.serve)
 	}
-	answered, asks := map[string]verbs{}, map[string]access{}
+	handlers, asks := map[string]verbs{}, map[string]access{}
 	for _, row := range a.table() {
 		if row.method == http.MethodGet && row.asks == withToken && !strings.HasPrefix(row.path, fleetPath) { // these also send requests to this address
 			row.handler = a.inTurn(row.handler)
@@ -29,13 +29,13 @@ func (a *Admin) routes() http.Handler {
 		if row.asks != forAnybody { // probes and scrapes may have any query
 			row.handler = accepting(row.query, row.handler)
 		}
-		if answered[row.path] == nil {
-			answered[row.path], asks[row.path] = verbs{}, row.asks
+		if handlers[row.path] == nil {
+			handlers[row.path], asks[row.path] = verbs{}, row.asks
 		}
-		answered[row.path][row.method] = row.handler
+		handlers[row.path][row.method] = row.handler
 	}
-	answered["/__admin"], asks["/__admin"] = answered[indexPath], asks[indexPath] // the mux would redirect it
-	for path, v := range answered {
+	handlers["/__admin"], asks["/__admin"] = handlers[indexPath], asks[indexPath] // the mux would redirect it
+	for path, v := range handlers {
 		h := v.serve
 		switch asks[path] {
 		case withToken:

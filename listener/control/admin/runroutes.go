@@ -19,7 +19,7 @@ import (
 // showVerdict returns the verdict on the last seconds.
 func (a *Admin) showVerdict(w http.ResponseWriter, _ *http.Request) {
 	v, _ := a.sampler.Current()
-	answer(w, http.StatusOK, v)
+	respond(w, http.StatusOK, v)
 }
 
 // shownSamples contains the figures on which the verdict is based.
@@ -39,7 +39,7 @@ func (a *Admin) showSamples(w http.ResponseWriter, r *http.Request) {
 	}
 	samples, endpoints := a.sampler.Latest(last, after)
 	_, window := a.sampler.Current()
-	answer(w, http.StatusOK, shownSamples{samples, window, endpoints})
+	respond(w, http.StatusOK, shownSamples{samples, window, endpoints})
 }
 
 // shownRuns contains the runs that are kept.
@@ -56,7 +56,7 @@ func (a *Admin) listRuns(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	list := a.runs.List()
-	answer(w, http.StatusOK, shownRuns{list[:min(limit, len(list))], runs.Kept})
+	respond(w, http.StatusOK, shownRuns{list[:min(limit, len(list))], runs.Kept})
 }
 
 // newRun is the body of a request that starts a run.
@@ -103,7 +103,7 @@ func (a *Admin) startRun(w http.ResponseWriter, r *http.Request) {
 	}
 	a.log.Info("run started", "run", entry.ID, "name", entry.Name)
 	w.Header().Set("Location", "/__admin/runs/"+entry.ID)
-	answer(w, http.StatusCreated, entry)
+	respond(w, http.StatusCreated, entry)
 }
 
 // isRunName reports whether a name is valid, and refuses the request if it is not.
@@ -144,7 +144,7 @@ func (a *Admin) showTotals(w http.ResponseWriter, r *http.Request) {
 		a.noRun(w, r.PathValue("id"))
 		return
 	}
-	answer(w, http.StatusOK, totals)
+	respond(w, http.StatusOK, totals)
 }
 
 // stopRun stops a run and returns its report.
@@ -158,7 +158,7 @@ func (a *Admin) stopRun(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusConflict, "run_ended", "Run ended", "the run has already ended")
 	default:
 		a.log.Info("run stopped", "run", report.ID, "name", report.Name, "requests", report.Total.Requests, "timing_trusted", report.Verdict.Trusted)
-		answer(w, http.StatusOK, report)
+		respond(w, http.StatusOK, report)
 	}
 }
 
@@ -178,7 +178,7 @@ func (a *Admin) removeRun(w http.ResponseWriter, r *http.Request) {
 // now.
 func (a *Admin) showRun(w http.ResponseWriter, r *http.Request) {
 	if report := a.report(w, r.PathValue("id")); report != nil {
-		answer(w, http.StatusOK, report)
+		respond(w, http.StatusOK, report)
 	}
 }
 
@@ -218,7 +218,7 @@ func (a *Admin) compareRuns(w http.ResponseWriter, r *http.Request) {
 		a.sendPage(w, comparison.Page)
 		return
 	}
-	answer(w, http.StatusOK, comparison)
+	respond(w, http.StatusOK, comparison)
 }
 
 // report returns the report of a run. If the run does not exist, it refuses the request and returns

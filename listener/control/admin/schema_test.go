@@ -167,7 +167,7 @@ func operation(s schemas, row *route) object {
 		parameters = append(parameters, object{"name": p.name, "in": "query", "description": p.what, "schema": object{"type": p.kind}})
 	}
 	answers := object{"default": object{"description": "an error", "content": s.contents([]any{failure{}})}}
-	for status, values := range row.answers {
+	for status, values := range row.responses {
 		one := object{"description": http.StatusText(status)}
 		if len(values) > 0 {
 			one["content"] = s.contents(values)

@@ -131,7 +131,7 @@ func TestMetrics_AreOpenMetricsForWhoAsks(t *testing.T) {
 		t.Errorf("%d %s", w.Code, kind)
 	}
 	if media, _, _ := strings.Cut(kind, ";"); !slices.ContainsFunc(a.table(), func(row route) bool {
-		return row.path == "/metrics" && slices.Contains(row.answers[http.StatusOK], any(media))
+		return row.path == "/metrics" && slices.Contains(row.responses[http.StatusOK], any(media))
 	}) {
 		t.Errorf("the document does not have %s for /metrics", media)
 	}

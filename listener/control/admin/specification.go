@@ -92,7 +92,7 @@ type shownEndpoints struct {
 
 // listEndpoints returns the endpoints that are served.
 func (a *Admin) listEndpoints(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, shownEndpoints{a.withRequests(a.shownEndpoints())})
+	respond(w, http.StatusOK, shownEndpoints{a.withRequests(a.shownEndpoints())})
 }
 
 // showEndpoint returns one endpoint.
@@ -103,7 +103,7 @@ func (a *Admin) showEndpoint(w http.ResponseWriter, r *http.Request) {
 		noEndpoint(w, r)
 		return
 	}
-	answer(w, http.StatusOK, a.withRequests(list[i : i+1])[0])
+	respond(w, http.StatusOK, a.withRequests(list[i : i+1])[0])
 }
 
 func noEndpoint(w http.ResponseWriter, r *http.Request) {
@@ -144,7 +144,7 @@ func (a *Admin) addEndpoint(w http.ResponseWriter, r *http.Request) {
 	}
 	a.log.Info("endpoint added by the admin address", "endpoint", now.Endpoint.Endpoint, "id", now.Endpoint.ID, "endpoints", now.Endpoints, "lasts", untilReload)
 	w.Header().Set("Location", "/__admin/endpoints/"+now.Endpoint.ID)
-	answer(w, http.StatusCreated, now)
+	respond(w, http.StatusCreated, now)
 }
 
 // errNoEndpoint is the error for a change to an endpoint that is not served.
@@ -172,7 +172,7 @@ func (a *Admin) removeEndpoint(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a.log.Info("endpoint removed by the admin address", "endpoint", now.Endpoint.Endpoint, "id", now.Endpoint.ID, "endpoints", now.Endpoints, "lasts", untilReload)
-	answer(w, http.StatusOK, now)
+	respond(w, http.StatusOK, now)
 }
 
 // shownSpec describes the specification that is served.
@@ -183,7 +183,7 @@ type shownSpec struct {
 
 // showSpec returns the specification that is served, and whether a request has changed it.
 func (a *Admin) showSpec(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, shownSpec{a.withRequests(a.shownEndpoints()), a.brought.Load() == a.server.Spec()})
+	respond(w, http.StatusOK, shownSpec{a.withRequests(a.shownEndpoints()), a.brought.Load() == a.server.Spec()})
 }
 
 // replaceSpec replaces the specification with the one in the body of a request. With ?check=true,
@@ -210,7 +210,7 @@ func (a *Admin) replaceSpec(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		now.Lasts = ""
-		answer(w, http.StatusOK, now)
+		respond(w, http.StatusOK, now)
 		return
 	}
 	err := a.take(fleet.Change{Number: uint64(number), Media: media, Text: text}, spec)
@@ -222,7 +222,7 @@ func (a *Admin) replaceSpec(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a.log.Info("specification replaced by the admin address", "endpoints", len(spec.Endpoints), "lasts", untilReload)
-	answer(w, http.StatusOK, now)
+	respond(w, http.StatusOK, now)
 }
 
 // reload reads the configuration files again.
@@ -230,7 +230,7 @@ func (a *Admin) reload(w http.ResponseWriter, _ *http.Request) {
 	if a.refused(w, a.opts.Reload()) {
 		return
 	}
-	answer(w, http.StatusOK, changed{Endpoints: len(a.server.Spec().Endpoints)})
+	respond(w, http.StatusOK, changed{Endpoints: len(a.server.Spec().Endpoints)})
 }
 
 // syntaxes maps the media types of specifications to file extensions.
@@ -296,7 +296,7 @@ func (a *Admin) refused(w http.ResponseWriter, err error) bool {
 	case err == nil:
 		return false
 	case errors.As(err, &wrong):
-		answer(w, http.StatusUnprocessableEntity, failure{"Invalid configuration", "invalid_configuration", strings.Join(wrong.Lines(), "\n"), problemsOf(wrong)})
+		respond(w, http.StatusUnprocessableEntity, failure{"Invalid configuration", "invalid_configuration", strings.Join(wrong.Lines(), "\n"), problemsOf(wrong)})
 	case errors.Is(err, listener.ErrStopped):
 		refuse(w, http.StatusServiceUnavailable, "stopping", "Stopping", "the server is stopping and accepts no changes")
 	default:

@@ -39,7 +39,7 @@ func (a *Admin) showState(w http.ResponseWriter, _ *http.Request) {
 		}
 		shown.Sets = append(shown.Sets, one)
 	}
-	answer(w, http.StatusOK, shown)
+	respond(w, http.StatusOK, shown)
 }
 
 // asksReset is the body of a request that resets sets.
@@ -62,7 +62,7 @@ func (a *Admin) resetState(w http.ResponseWriter, r *http.Request) {
 		refuseRows(w, err)
 		return
 	}
-	answer(w, http.StatusOK, state{Status: "reset"})
+	respond(w, http.StatusOK, state{Status: "reset"})
 }
 
 // refuseRows refuses a request that cannot be carried out on a set.
@@ -104,7 +104,7 @@ func (a *Admin) takeSnapshot(w http.ResponseWriter, r *http.Request) {
 		refuseRows(w, err)
 		return
 	}
-	answer(w, http.StatusCreated, taken)
+	respond(w, http.StatusCreated, taken)
 }
 
 // shownSnapshots contains the snapshots that are kept.
@@ -113,7 +113,7 @@ type shownSnapshots struct {
 }
 
 func (a *Admin) listSnapshots(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, shownSnapshots{a.server.Control().Data().Snapshots()})
+	respond(w, http.StatusOK, shownSnapshots{a.server.Control().Data().Snapshots()})
 }
 
 func (a *Admin) removeSnapshot(w http.ResponseWriter, r *http.Request) {
@@ -129,7 +129,7 @@ func (a *Admin) restoreSnapshot(w http.ResponseWriter, r *http.Request) {
 		refuseRows(w, err)
 		return
 	}
-	answer(w, http.StatusOK, state{ID: r.PathValue("name"), Status: "restored"})
+	respond(w, http.StatusOK, state{ID: r.PathValue("name"), Status: "restored"})
 }
 
 // shownRows contains rows of a set.
@@ -208,7 +208,7 @@ func (a *Admin) showRows(w http.ResponseWriter, r *http.Request) {
 			return len(shown.Rows) < limit
 		})
 	}
-	answer(w, http.StatusOK, shown)
+	respond(w, http.StatusOK, shown)
 }
 
 func (a *Admin) putRow(w http.ResponseWriter, r *http.Request)   { a.writeRow(w, r, false) }
@@ -226,7 +226,7 @@ func (a *Admin) writeRow(w http.ResponseWriter, r *http.Request, merge bool) {
 		refuseRows(w, err)
 		return
 	}
-	answer(w, http.StatusOK, json.RawMessage(row))
+	respond(w, http.StatusOK, json.RawMessage(row))
 }
 
 // largestRow is the maximum size of a row in bytes.

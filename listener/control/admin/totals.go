@@ -80,7 +80,7 @@ func (a *Admin) showCounts(w http.ResponseWriter, _ *http.Request) {
 	for i := range endpoints {
 		endpoints[i] = shownCountsOf(&c.Endpoints[i])
 	}
-	answer(w, http.StatusOK, allCounts{
+	respond(w, http.StatusOK, allCounts{
 		Time: c.Time.UTC(), Started: c.Started.UTC(), Endpoints: endpoints,
 		Unmatched: shownCountsOf(&c.Unmatched), Options: shownCountsOf(&c.Options),
 		Malformed: shownCountsOf(&c.Malformed), Removed: shownCountsOf(&c.Gone),
@@ -97,7 +97,7 @@ type shownMisses struct {
 
 // showUnmatched returns the distinct requests that no endpoint answered, the latest first.
 func (a *Admin) showUnmatched(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, shownMisses{a.server.Unmatched(), a.server.Counts().Distinct})
+	respond(w, http.StatusOK, shownMisses{a.server.Unmatched(), a.server.Counts().Distinct})
 }
 
 // shownConfig describes how the program was started and what it serves.
@@ -111,7 +111,7 @@ type shownConfig struct {
 
 // showConfig returns how the program was started and what it serves.
 func (a *Admin) showConfig(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, shownConfig{
+	respond(w, http.StatusOK, shownConfig{
 		a.opts.Build.Version, a.opts.Build.Commit, a.server.URL(), append([]settings.Given{}, a.opts.Settings...), a.withRequests(a.shownEndpoints()),
 	})
 }

@@ -22,8 +22,8 @@ const (
 	thoroughly = time.Minute      // a change of the specification
 )
 
-// largestAnswer is the maximum number of bytes that are read of a response.
-const largestAnswer = 128 << 20
+// largestResponse is the maximum number of bytes that are read of a response.
+const largestResponse = 128 << 20
 
 // client sends requests to admin addresses.
 type client struct {
@@ -118,7 +118,7 @@ func (c *client) ask(ctx context.Context, address string, q Question) Reply {
 	}
 	defer response.Body.Close()
 	r.Status, r.Header = response.StatusCode, response.Header
-	r.Body, err = io.ReadAll(io.LimitReader(response.Body, largestAnswer))
+	r.Body, err = io.ReadAll(io.LimitReader(response.Body, largestResponse))
 	r.Got = time.Now()
 	switch {
 	case err != nil:
@@ -155,9 +155,9 @@ func (r *Reply) into(value any) error {
 	return r.Err
 }
 
-// Answers decodes the answers to a question, and calls each for every one of them. It returns the
+// Decode decodes the answers to a question, and calls each for every one of them. It returns the
 // replicas that did not answer, or answered with an error, with the reasons.
-func Answers[T any](replies []Reply, each func(address string, value T)) []Silent {
+func Decode[T any](replies []Reply, each func(address string, value T)) []Silent {
 	silent := []Silent{}
 	for i := range replies {
 		var value T

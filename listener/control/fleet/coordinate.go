@@ -59,7 +59,7 @@ type foundRun struct {
 
 func (f *Fleet) entries(ctx context.Context) (all []foundRun, silent []Silent) {
 	replies := f.Ask(ctx, f.addresses(ctx), Question{Method: http.MethodGet, Path: HerePath, Within: briefly})
-	silent = Answers(replies, func(address string, list RunList) {
+	silent = Decode(replies, func(address string, list RunList) {
 		for _, e := range list.Runs {
 			if e.Fleet != nil {
 				all = append(all, foundRun{address, e})

@@ -166,7 +166,7 @@ var ErrTooManyRows = fmt.Errorf("finding the row would mean looking at more than
 func (a *Access) Find(r *matcher.Request) bool {
 	w := workOf(r)
 	const attempts = 10 // to see several sets as they were at one time
-	answers, alone := false, w.owner == nil
+	matches, alone := false, w.owner == nil
 	for i := range attempts {
 		if i > 0 {
 			w.owner, w.stale = nil, !alone // the endpoints before this one were judged by earlier rows
@@ -176,18 +176,18 @@ func (a *Access) Find(r *matcher.Request) bool {
 			r.Stopped = ErrTooManyRows
 			return true
 		}
-		answers = true
+		matches = true
 		if slices.ContainsFunc(a.states, func(s inState) bool { return s.begin(a.sets, w, r) }) {
 			continue
 		}
 		for i := range a.states {
-			answers = a.states[i].see(w, r) && answers
+			matches = a.states[i].see(w, r) && matches
 		}
 		if w.tx.Commit() == nil { // nothing is written yet
 			break
 		}
 	}
-	return answers
+	return matches
 }
 
 // findRows finds the rows; it reports false if that would take too long.

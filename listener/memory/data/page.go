@@ -208,11 +208,11 @@ func (o *Operation) fromKey(l *state.List, d *demands, part []byte, w *work, p *
 }
 
 // links adds the header fields of the page style "link".
-func (o *Operation) links(p *page, r *matcher.Request, d *demands, answer *reply.Reply) {
+func (o *Operation) links(p *page, r *matcher.Request, d *demands, out *reply.Reply) {
 	if p.style != "link" {
 		return
 	}
-	answer.Add("X-Total-Count", strconv.Itoa(p.total))
+	out.Add("X-Total-Count", strconv.Itoa(p.total))
 	last := max(1, p.pages())
 	var value []byte
 	link := func(number int, relation string) {
@@ -237,5 +237,5 @@ func (o *Operation) links(p *page, r *matcher.Request, d *demands, answer *reply
 		link(p.number+1, "next")
 	}
 	link(last, "last")
-	answer.Add("Link", string(value))
+	out.Add("Link", string(value))
 }

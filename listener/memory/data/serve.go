@@ -242,7 +242,7 @@ func (o *Operation) create(part []byte, w *work, r *matcher.Request, p *reply.Re
 	}
 	p.Status = fasthttp.StatusCreated
 	isList := r.JSON().Kind == json.Array
-	var answer []byte
+	var body []byte
 	for i, v := range sent {
 		at := "body"
 		if isList {
@@ -274,10 +274,10 @@ func (o *Operation) create(part []byte, w *work, r *matcher.Request, p *reply.Re
 			return nil
 		}
 		if i > 0 {
-			answer = append(answer, ',')
+			body = append(body, ',')
 		}
-		answer = append(answer, o.shown(kept, r)...)
+		body = append(body, o.shown(kept, r)...)
 	}
-	p.Body = append(append([]byte{'['}, answer...), ']')
+	p.Body = append(append([]byte{'['}, body...), ']')
 	return nil
 }

@@ -25,7 +25,7 @@ func TestRecord_TheGoneAreAddedUp(t *testing.T) {
 		}
 		c := all.At(uint32(i))
 		c.service.Add(time.Microsecond)
-		c.answered(201, 0, 3)
+		c.countReply(201, 0, 3)
 	}
 	gone := func() (total EndpointCounts, left int) {
 		r.mu.Lock()
@@ -148,7 +148,7 @@ func TestCounts_EveryStatus(t *testing.T) {
 	var c Shard
 	for status := 100; status < 600; status++ {
 		for n := range status % 7 {
-			if got := c.answered(status, 1, 2); got != uint64(n+1) {
+			if got := c.countReply(status, 1, 2); got != uint64(n+1) {
 				t.Errorf("the answer number %d with status %d was counted as number %d", n+1, status, got)
 			}
 		}
@@ -170,14 +170,14 @@ func TestCounts_EveryStatus(t *testing.T) {
 func TestCounts_ReadAgainWhatHasChanged(t *testing.T) {
 	a, b := newCounters(identity{name: "GET /a"}, make([]lane, 4)), newCounters(identity{name: "GET /b"}, make([]lane, 4))
 	for i, count := range []func(*Shard){
-		func(c *Shard) { c.service.Add(1); c.answered(200, 1, 2) },
-		func(c *Shard) { c.pauses()[waitLate].Add(1); c.answered(200, 0, 0) },
+		func(c *Shard) { c.service.Add(1); c.countReply(200, 1, 2) },
+		func(c *Shard) { c.pauses()[waitLate].Add(1); c.countReply(200, 0, 0) },
 		func(c *Shard) {
 			for status := range 400 {
-				c.answered(100+status, 0, 0)
+				c.countReply(100+status, 0, 0)
 			}
 		},
-		func(c *Shard) { c.faults[1].Add(1); c.limited.Add(1); c.answered(599, 0, 0) },
+		func(c *Shard) { c.faults[1].Add(1); c.limited.Add(1); c.countReply(599, 0, 0) },
 		func(c *Shard) { c.heard.Add(1) },
 		func(c *Shard) { c.said.Add(1) },
 	} {
@@ -187,7 +187,7 @@ func TestCounts_ReadAgainWhatHasChanged(t *testing.T) {
 		}
 	}
 	b.At(0).service.Add(1)
-	b.At(0).answered(200, 0, 0)
+	b.At(0).countReply(200, 0, 0)
 	b.reread()
 	reading := testing.AllocsPerRun(10, func() { b.reread() })
 	if reading > 0 {
@@ -205,7 +205,7 @@ func TestCounts_NothingIsMissedThatCameWhileItWasRead(t *testing.T) {
 			all.Go(func() {
 				c := a.At(uint32(shard))
 				c.service.Add(time.Duration(n))
-				c.answered(200, 1, 2)
+				c.countReply(200, 1, 2)
 			})
 		}
 		for range 3 {

@@ -50,7 +50,7 @@ type Journal struct {
 	settling sync.Mutex // held while requests passed to Tell are parsed; locked before mu
 
 	mu        sync.Mutex // guards the fields below
-	fixed     []Told
+	fixed     []FixedRequest
 	last      uint64 // ID
 	sampled   ring
 	failed    ring

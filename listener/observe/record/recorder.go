@@ -200,7 +200,7 @@ func (r *Recorder) End(in *matcher.Input, p *reply.Reply, c *Trace, shard uint32
 		c.count(p, counts, status)
 		c.time(counts, took, own)
 	}
-	nth := counts.answered(status, received, sent)
+	nth := counts.countReply(status, received, sent)
 	if nth%stride == 0 {
 		r.crowd(t.places)
 	}
@@ -229,7 +229,7 @@ func (r *Recorder) countProtocol(p matcher.Protocol, shard uint32) {
 // Refused records a reply to an invalid request.
 func (r *Recorder) Refused(in *matcher.Input, p *reply.Reply, shard uint32) {
 	r.countProtocol(in.Protocol, shard)
-	r.malformed.At(shard).answered(p.Status, 0, len(p.Body))
+	r.malformed.At(shard).countReply(p.Status, 0, len(p.Body))
 	x := exchangeOf(in, p)
 	x.Kept = Failed
 	r.journal.put(x, false)

@@ -66,8 +66,8 @@ func faultNames() []string {
 	return append(policy.FaultTypes[:failureNumber:failureNumber], "failure", "timeout")
 }
 
-// answered counts a reply and returns how many replies have had its status.
-func (c *Shard) answered(status, in, out int) uint64 {
+// countReply counts a reply and returns how many replies have had its status.
+func (c *Shard) countReply(status, in, out int) uint64 {
 	if in > 0 {
 		c.in.Add(uint64(in))
 	}

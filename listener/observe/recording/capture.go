@@ -46,13 +46,13 @@ func (t *Capture) Begin(r *Recorder, q *matcher.Request, connection uint64, w up
 	return nil, waited, nil
 }
 
-// Answered records the head of an answer, and the part of its body that was read. It ends the
+// Response records the head of an answer, and the part of its body that was read. It ends the
 // exchange if that part is the whole body.
-func (t *Capture) Answered(x *upstream.Exchange) {
+func (t *Capture) Response(x *upstream.Exchange) {
 	if t.entry == nil {
 		return
 	}
-	t.entry.Answer(x.Status, x.Fields)
+	t.entry.Response(x.Status, x.Fields)
 	t.more(x.Body)
 	if t.asking != nil && !x.Whole && (x.Length > int64(t.entry.kept) || slices.ContainsFunc(x.Fields, isEventStream)) {
 		t.asking.end(false) // the answer is too large, or may have no end
@@ -98,7 +98,7 @@ func (t *Capture) End(x *upstream.Exchange, failure string, status int) {
 
 // more records a part of a body. A body that becomes too large is not waited for.
 func (t *Capture) more(b []byte) {
-	if t.entry.More(b); t.entry.answer.omitted != "" {
+	if t.entry.More(b); t.entry.response.omitted != "" {
 		t.asking.end(false)
 	}
 }

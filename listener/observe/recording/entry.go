@@ -18,11 +18,11 @@ import (
 // Entry is a copy of one exchange. All its bytes are in one buffer. The answer's body is last,
 // because the body may grow.
 type Entry struct {
-	buf     []byte
-	method  span
-	url     span
-	request part
-	answer  part
+	buf      []byte
+	method   span
+	url      span
+	request  part
+	response part
 
 	time       time.Time
 	connection uint64
@@ -99,15 +99,15 @@ func (e *Entry) requestBody(body []byte) {
 	}
 }
 
-// Answer copies the head of an answer.
-func (e *Entry) Answer(status int, fields []upstream.Field) {
+// Response copies the head of an answer.
+func (e *Entry) Response(status int, fields []upstream.Field) {
 	e.status = status
 	from := len(e.buf)
 	for _, f := range fields {
 		e.buf = append(append(append(append(e.buf, f.Name...), ": "...), f.Value...), "\r\n"...)
 	}
-	e.answer.header = span{from, len(e.buf)}
-	e.answer.body = span{len(e.buf), len(e.buf)}
+	e.response.header = span{from, len(e.buf)}
+	e.response.body = span{len(e.buf), len(e.buf)}
 }
 
 // More copies a part of the answer's body.
@@ -115,7 +115,7 @@ func (e *Entry) More(b []byte) {
 	if len(b) == 0 {
 		return
 	}
-	a := &e.answer
+	a := &e.response
 	a.size += int64(len(b))
 	switch {
 	case e.omitted != "":
@@ -139,13 +139,13 @@ func (e *Entry) More(b []byte) {
 // fill sets the fields of a line, which then shares the entry's buffer.
 func (e *Entry) fill(l *recording.Line) {
 	if e.sum != nil {
-		e.answer.hash = hex.EncodeToString(e.sum.Sum(nil))
+		e.response.hash = hex.EncodeToString(e.sum.Sum(nil))
 	}
 	l.Time, l.Method, l.URL, l.Status, l.Error = e.time, text(e.at(e.method)), text(e.at(e.url)), e.status, e.err
 	l.First, l.Last, l.Wait = e.first.Microseconds(), e.last.Microseconds(), e.wait.Microseconds()
 	l.UnderWay, l.Connection = e.underWay, e.connection
 	e.message(&l.Request, &e.request)
-	e.message(&l.Response, &e.answer)
+	e.message(&l.Response, &e.response)
 }
 
 func (e *Entry) message(m *recording.Message, p *part) {

@@ -146,8 +146,8 @@ func keyOfLine(l *recording.Line) [sha256.Size]byte {
 	return keyOf([]byte(l.Method), []byte(path), l.Request.Content())
 }
 
-// answerOf copies the answer in a line. It returns nil if a body was left out of the line.
-func answerOf(l *recording.Line) *Served {
+// responseOf copies the answer in a line. It returns nil if a body was left out of the line.
+func responseOf(l *recording.Line) *Served {
 	if l.Response.Omitted != "" || l.Request.Omitted != "" {
 		return nil
 	}

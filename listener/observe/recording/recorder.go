@@ -2,7 +2,7 @@
 //
 //	r, err := recording.Open(recording.Options{…})
 //	e := r.Begin(request, connection)   // nil if the request is not recorded
-//	e.Answer(status, fields)
+//	e.Response(status, fields)
 //	e.More(part)                        // of the body, as it arrives
 //	r.End(e)
 //	err = r.Close()
@@ -215,7 +215,7 @@ func (r *Recorder) keep(e *Entry) {
 	if e.key == [sha256.Size]byte{} { // it began before there was an index
 		e.key = keyOfLine(&line)
 	}
-	r.index.add(e.key, answerOf(&line), int64(r.opts.Declared.Limit))
+	r.index.add(e.key, responseOf(&line), int64(r.opts.Declared.Limit))
 }
 
 // put puts an exchange into the queue. The caller must hold r.ending.
@@ -283,9 +283,9 @@ func (r *Recorder) take(e *Entry, line *recording.Line) {
 	e.fill(line)
 	r.redact(line)
 	r.out.text = line.Append(r.out.text)
-	asked, answered := line.Request.Headers[:0], line.Response.Headers[:0]
+	in, out := line.Request.Headers[:0], line.Response.Headers[:0]
 	*line = recording.Line{} // it shares the buffer of the entry
-	line.Request.Headers, line.Response.Headers = asked, answered
+	line.Request.Headers, line.Response.Headers = in, out
 	e.free()
 	if r.out.lines++; len(r.out.text) >= flushSize {
 		r.flush()
@@ -400,7 +400,7 @@ func (r *Recorder) readIndex() (*index, error) {
 	for _, name := range names {
 		broken, err := recording.ReadFile(name, func(l *recording.Line) error {
 			if l.Error == "" {
-				x.add(keyOfLine(l), answerOf(l), int64(r.opts.Declared.Limit))
+				x.add(keyOfLine(l), responseOf(l), int64(r.opts.Declared.Limit))
 			}
 			return nil
 		})

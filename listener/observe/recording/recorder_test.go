@@ -42,7 +42,7 @@ func record(r *Recorder, path, body string) {
 	if e == nil {
 		return
 	}
-	e.Answer(200, []upstream.Field{{Name: []byte("C"), Value: []byte("d")}})
+	e.Response(200, []upstream.Field{{Name: []byte("C"), Value: []byte("d")}})
 	e.More([]byte(body))
 	e.wait, e.first, e.last, e.underWay = 1000, 2000, 3000, 1
 	r.End(e)

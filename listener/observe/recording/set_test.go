@@ -152,7 +152,7 @@ func TestSet_AChangeLosesNothing(t *testing.T) {
 			t.Fatal("the recording has not changed")
 		}
 		if e != nil { // otherwise it is counted as dropped
-			e.Answer(200, []upstream.Field{})
+			e.Response(200, []upstream.Field{})
 			old.End(e)
 		}
 		matcher.Release(q)

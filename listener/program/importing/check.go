@@ -27,8 +27,8 @@ const (
 	askTimeout = 30 * time.Second
 	// shownDifferences is the maximum number of listed requests whose answers differ.
 	shownDifferences = 20
-	// maxAnswer is how much of an answer is compared, in bytes.
-	maxAnswer = 64 << 20
+	// maxResponse is how much of an answer is compared, in bytes.
+	maxResponse = 64 << 20
 )
 
 // compare serves the configuration and sends it the requests of the source. It compares the
@@ -75,16 +75,16 @@ func compare(w io.Writer, d *draft.Draft, against string) error {
 
 // asked sends a request, and returns what is wrong with the answer; "" if nothing is.
 func asked(client *http.Client, a *draft.Ask, url, against string) string {
-	got, err := answer(client, a, url, a.Host)
+	got, err := send(client, a, url, a.Host)
 	if err != nil {
 		return err.Error()
 	}
 	if against != "" {
-		want, err := answer(client, a, against, "")
+		want, err := send(client, a, against, "")
 		if err != nil {
 			return err.Error()
 		}
-		expected := draft.Answer{Status: want.status, Body: want.body, JSON: true}
+		expected := draft.Response{Status: want.status, Body: want.body, JSON: true}
 		if media := want.media(); media != "" && !strings.EqualFold(media, got.media()) {
 			expected.Header = []draft.Field{{Name: "Content-Type", Value: want.header.Get("Content-Type")}}
 		}
@@ -116,7 +116,7 @@ type given struct {
 	body   []byte
 }
 
-func answer(client *http.Client, a *draft.Ask, url, host string) (*given, error) {
+func send(client *http.Client, a *draft.Ask, url, host string) (*given, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, a.Method, url+a.Target, bytes.NewReader(a.Body))
@@ -140,7 +140,7 @@ func answer(client *http.Client, a *draft.Ask, url, host string) (*given, error)
 		return nil, err
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
 	return &given{response.StatusCode, response.Header, body}, err
 }
 
@@ -157,7 +157,7 @@ func sameJSON(a, b []byte) bool {
 }
 
 // difference describes how an answer differs from the expected one; "" if it does not.
-func difference(got *given, want *draft.Answer) string {
+func difference(got *given, want *draft.Response) string {
 	if got.status != want.Status {
 		return fmt.Sprintf("status %d, expected %d", got.status, want.Status)
 	}

@@ -110,9 +110,9 @@ func (s *Server) Cut() {
 	s.mu.Unlock()
 }
 
-// Unanswered returns how many requests have no complete response: those that were lost with the
+// CutOff returns how many requests have no complete response: those that were lost with the
 // connections that have ended since Cut, and those of the connections that are still open.
-func (s *Server) Unanswered() int {
+func (s *Server) CutOff() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.cut

@@ -237,7 +237,7 @@ func TestDrain(t *testing.T) {
 	if err := <-s.ended; err != errDrained {
 		t.Errorf("the connection ended with %v", err)
 	}
-	if n := s.Unanswered(); n > 0 {
+	if n := s.CutOff(); n > 0 {
 		t.Errorf("%d requests are unanswered", n)
 	}
 }
@@ -302,7 +302,7 @@ func TestCut(t *testing.T) {
 	}
 	s.mu.Unlock()
 	<-s.ended
-	if n := s.Unanswered(); n != 7 {
+	if n := s.CutOff(); n != 7 {
 		t.Errorf("%d requests are unanswered, want 7", n)
 	}
 }

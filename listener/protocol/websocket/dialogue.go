@@ -163,7 +163,7 @@ func (t *Dialogue) hear() bool {
 		t.shard.MessageIn(len(b.bytes))
 	}
 	if !t.closing {
-		t.answer(b.bytes, head.OpCode)
+		t.respond(b.bytes, head.OpCode)
 	}
 	return true
 }
@@ -176,9 +176,9 @@ func (t *Dialogue) explain(err error) {
 	}
 }
 
-// answer does what is declared for the first pattern that matches the message, if any pattern
+// respond does what is declared for the first pattern that matches the message, if any pattern
 // matches.
-func (t *Dialogue) answer(text []byte, opcode ws.OpCode) {
+func (t *Dialogue) respond(text []byte, opcode ws.OpCode) {
 	h := heard{text: text}
 	for i := range t.socket.reactions {
 		if x := &t.socket.reactions[i]; x.pattern.matches(&h) {
@@ -243,8 +243,8 @@ func (t *Dialogue) render(dst []byte, template *renderer.Template, received []by
 	return dst, r.Stopped
 }
 
-// errUnanswered is the error that ends a connection whose client does not answer a close frame.
-var errUnanswered = errors.New("the client did not answer the close")
+// errNoClose is the error that ends a connection whose client does not answer a close frame.
+var errNoClose = errors.New("the client did not answer the close")
 
 // Read reads what the client sent, for the frame reader. It wakes up to send unrequested messages.
 func (t *Dialogue) Read(b []byte) (int, error) {
@@ -279,7 +279,7 @@ func (t *Dialogue) catchUp() error {
 		case t.failed != nil:
 			return t.failed
 		case t.closing && !now.Before(t.closedBy):
-			return errUnanswered
+			return errNoClose
 		}
 		if wakes := t.due(); wakes != t.wakes || t.closing {
 			t.wakes = wakes

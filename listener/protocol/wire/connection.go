@@ -261,8 +261,8 @@ func (c *Connection) Leave(talk func()) {
 	c.upgraded.Store(true)
 }
 
-// IsUnanswered reports whether the connection was cut off in a request that had no response.
-func (c *Connection) IsUnanswered() bool {
+// WasCutOff reports whether the connection was cut off in a request that had no response.
+func (c *Connection) WasCutOff() bool {
 	return c.spoke.Load() && c.idle.Load() == isBusy && !c.unread.Load() && !c.answered.Load()
 }
 

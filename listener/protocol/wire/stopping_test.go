@@ -164,7 +164,7 @@ func TestIsUnanswered(t *testing.T) {
 		func(c *Connection) { c.spoke.Store(true); c.answered.Store(true) },
 	} {
 		c := &Connection{}
-		if change(c); c.IsUnanswered() {
+		if change(c); c.WasCutOff() {
 			n++
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"mockserver/config/syntax"
 )
 
-// answer is a response while it is read.
-type answer struct {
+// response is a response while it is read.
+type response struct {
 	*endpoint
 	language.Notes
 	node     *syntax.Node
@@ -26,14 +26,14 @@ type answer struct {
 }
 
 // begin returns a response of which nothing is read yet.
-func (e *endpoint) begin(n *syntax.Node) *answer {
-	a := &answer{endpoint: e, node: n, response: syntax.NewMap()}
+func (e *endpoint) begin(n *syntax.Node) *response {
+	a := &response{endpoint: e, node: n, response: syntax.NewMap()}
 	a.dialect = &dialect{e, &a.Notes}
 	return a
 }
 
-// answer reads a response.
-func (e *endpoint) answer(n *syntax.Node) *answer {
+// response reads a response.
+func (e *endpoint) response(n *syntax.Node) *response {
 	a := e.begin(n)
 	if n.Kind != syntax.MapNode {
 		a.Lose("the response is %v; expected a map", n.Kind)
@@ -61,7 +61,7 @@ func (e *endpoint) answer(n *syntax.Node) *answer {
 }
 
 // finish adds to a declaration what belongs to the response, but is not in it.
-func (a *answer) finish(m *syntax.Node) *syntax.Node {
+func (a *response) finish(m *syntax.Node) *syntax.Node {
 	draft.SetFlow(m, "latency", a.latency)
 	if len(a.webhooks) > 0 {
 		m.Set("webhooks", draft.Of(a.webhooks))
@@ -70,7 +70,7 @@ func (a *answer) finish(m *syntax.Node) *syntax.Node {
 }
 
 // empty reports whether Express removes the body and its type.
-func (a *answer) empty() bool {
+func (a *response) empty() bool {
 	status := a.response.Get("status")
 	return status != nil && (status.Number == "204" || status.Number == "304")
 }
@@ -91,7 +91,7 @@ func milliseconds(delays ...*syntax.Node) *syntax.Node {
 
 // headers returns the headers of a response, and the headers of the environment that the response
 // does not have. Set-Cookie headers are returned from both.
-func (a *answer) headers(n *syntax.Node) *language.Headers {
+func (a *response) headers(n *syntax.Node) *language.Headers {
 	own, headers := map[string]bool{}, language.NewHeaders()
 	for _, list := range []*syntax.Node{get(n, "headers"), get(a.root, "headers")} {
 		inner := map[string]bool{}
@@ -118,7 +118,7 @@ func (a *answer) headers(n *syntax.Node) *language.Headers {
 var textual = []string{".json", ".html", ".htm", ".css", ".csv", ".js", ".mjs", ".ts", ".txt", ".xhtml", ".xml", ".yml", ".yaml"}
 
 // body returns the body, and the Content-Type that it has unless a header declares another.
-func (a *answer) body() (body *language.Template, kind string) {
+func (a *response) body() (body *language.Template, kind string) {
 	source, templated := text(get(a.node, "body")), !isTrue(get(a.node, "disableTemplating"))
 	kind = "text/html; charset=utf-8" // the type that Express sends
 	file := text(get(a.node, "filePath"))
@@ -151,7 +151,7 @@ func (a *answer) body() (body *language.Template, kind string) {
 
 // file returns the content of a file next to the environment, and its type. A file that is large or
 // not UTF-8 becomes an external body instead.
-func (a *answer) file(name string) (content, kind string) {
+func (a *response) file(name string) (content, kind string) {
 	data, why := draft.Body(name, a.dir)
 	kind = mime.TypeByExtension(filepath.Ext(name))
 	switch {
@@ -188,7 +188,7 @@ func asJSON(source string) *syntax.Node {
 }
 
 // callback adds a webhook.
-func (a *answer) callback(call *syntax.Node) {
+func (a *response) callback(call *syntax.Node) {
 	var n *syntax.Node
 	for _, c := range get(a.root, "callbacks").List() {
 		if text(get(c, "uuid")) == text(get(call, "uuid")) {

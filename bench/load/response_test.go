@@ -24,7 +24,7 @@ type reading struct {
 
 // readAnswer reads an answer from its bytes in pieces, followed by the end of the connection.
 func readAnswer(pieces [][]byte, bodyless bool, seen *seenHead) reading {
-	var a answer
+	var a response
 	a.reset(bodyless)
 	consumed := 0
 	for _, piece := range pieces {
@@ -173,7 +173,7 @@ func TestAnswerAllocatesNothing(t *testing.T) {
 		[]byte("HTTP/1.1 200 OK\r\nDate: Sat, 21 Nov 2026 20:57:25 GMT\r\nContent-Length: 10\r\n\r\n0123456789"),
 		[]byte("HTTP/1.1 200 OK\r\nDate: Sat, 21 Nov 2026 20:57:26 GMT\r\nTransfer-Encoding: chunked\r\n\r\n3;a\r\nabc\r\n0\r\nA: b\r\n\r\n"),
 	}
-	var a answer
+	var a response
 	var seen seenHead
 	allocations := testing.AllocsPerRun(100, func() {
 		for _, text := range texts { // each head differs from the one seen before
@@ -193,7 +193,7 @@ func TestAnswerAllocatesNothing(t *testing.T) {
 }
 
 func TestAnswerBytesBehind(t *testing.T) {
-	var a answer
+	var a response
 	a.reset(false)
 	done, err := a.accept([]byte("HTTP/1.1 204 No Content\r\n\r\nH"), new(seenHead))
 	if done || !errors.Is(err, errExcess) {

@@ -22,8 +22,8 @@ type seenHead struct {
 	head http1.Head
 }
 
-// answer reads one answer from the bytes of a connection, however they are split.
-type answer struct {
+// response reads one answer from the bytes of a connection, however they are split.
+type response struct {
 	head     http1.Head
 	body     http1.Body
 	headed   bool   // the head of the final answer was read
@@ -33,19 +33,19 @@ type answer struct {
 }
 
 // reset prepares a for the next answer.
-func (a *answer) reset(bodyless bool) {
+func (a *response) reset(bodyless bool) {
 	a.headed, a.bodyless, a.size, a.kept = false, bodyless, 0, a.kept[:0]
 }
 
 // begun reports whether any byte of the answer was received.
-func (a *answer) begun() bool { return a.headed || len(a.kept) > 0 }
+func (a *response) begun() bool { return a.headed || len(a.kept) > 0 }
 
 // whole reports whether the answer is complete.
-func (a *answer) whole() bool { return a.headed && a.body.Over() }
+func (a *response) whole() bool { return a.headed && a.body.Over() }
 
 // accept takes bytes from a connection, and reports whether the answer is complete. Further bytes
 // are an error: one request is sent at a time.
-func (a *answer) accept(data []byte, seen *seenHead) (done bool, err error) {
+func (a *response) accept(data []byte, seen *seenHead) (done bool, err error) {
 	rest, err := a.read(data, seen)
 	switch {
 	case err != nil:
@@ -58,7 +58,7 @@ func (a *answer) accept(data []byte, seen *seenHead) (done bool, err error) {
 
 // read takes the next bytes and returns those after the end of the answer, once it is whole. seen is
 // the expected head, and is set to the received one.
-func (a *answer) read(data []byte, seen *seenHead) (rest []byte, err error) {
+func (a *response) read(data []byte, seen *seenHead) (rest []byte, err error) {
 	for !a.headed {
 		if len(a.kept) == 0 && len(seen.text) > 0 && bytes.HasPrefix(data, seen.text) {
 			a.head = seen.head
@@ -82,7 +82,7 @@ func (a *answer) read(data []byte, seen *seenHead) (rest []byte, err error) {
 }
 
 // readHead takes a complete head, or keeps an incomplete one and returns nil.
-func (a *answer) readHead(data []byte, seen *seenHead) ([]byte, error) {
+func (a *response) readHead(data []byte, seen *seenHead) ([]byte, error) {
 	text, before := data, len(a.kept)
 	if before > 0 {
 		a.kept = append(a.kept, data...)
@@ -110,7 +110,7 @@ func (a *answer) readHead(data []byte, seen *seenHead) ([]byte, error) {
 }
 
 // end handles the end of the connection, which is an error unless the answer ends there.
-func (a *answer) end() error {
+func (a *response) end() error {
 	switch {
 	case a.headed && a.body.End():
 		return nil

@@ -48,7 +48,7 @@ type state struct {
 
 // refuse refuses a request with an error response.
 func refuse(w http.ResponseWriter, status int, code, title, message string) {
-	answer(w, status, failure{Title: title, Code: code, Message: message})
+	respond(w, status, failure{Title: title, Code: code, Message: message})
 }
 
 // badQuery refuses a request because of its query.
@@ -56,8 +56,8 @@ func badQuery(w http.ResponseWriter, message string) {
 	refuse(w, http.StatusBadRequest, "bad_query", "Bad query", message)
 }
 
-// answer writes a value as JSON.
-func answer(w http.ResponseWriter, status int, value any) {
+// respond writes a value as JSON.
+func respond(w http.ResponseWriter, status int, value any) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)

@@ -42,31 +42,31 @@ func (c circumstance) mark(t *syntax.Node) *syntax.Node {
 	return t.SetText("x-mockserver-host", c.host).SetText("x-mockserver-if", c.condition)
 }
 
-// answers writes the responses of one endpoint.
-func (x *exporter) answers(responses *syntax.Node, e *item.Endpoint) {
+// writeResponses writes the responses of one endpoint.
+func (x *exporter) writeResponses(responses *syntax.Node, e *item.Endpoint) {
 	when := circumstanceOf(e)
 	if len(e.Responses) == 0 {
-		writeAnswer(responses, &e.Response, when)
+		writeResponse(responses, &e.Response, when)
 	}
 	for i := range e.Responses {
-		writeAnswer(responses, &e.Responses[i].Response, when)
+		writeResponse(responses, &e.Responses[i].Response, when)
 	}
-	ownAnswers(responses, e)
+	ownResponses(responses, e)
 }
 
-// ownAnswers adds the responses that the server itself may send for an endpoint, except those whose
+// ownResponses adds the responses that the server itself may send for an endpoint, except those whose
 // statuses already have responses.
-func ownAnswers(responses *syntax.Node, e *item.Endpoint) {
-	for _, a := range e.Group.Answers() {
+func ownResponses(responses *syntax.Node, e *item.Endpoint) {
+	for _, a := range e.Group.Replies() {
 		if code := strconv.Itoa(a.Status); responses.Get(code) == nil {
 			responses.Set(code, syntax.NewMap().SetText("description", a.Why))
 		}
 	}
 }
 
-// writeAnswer adds a response to the responses. Several responses with the same status and media
+// writeResponse adds a response to the responses. Several responses with the same status and media
 // type become examples of one response.
-func writeAnswer(responses *syntax.Node, r *item.Response, when circumstance) {
+func writeResponse(responses *syntax.Node, r *item.Response, when circumstance) {
 	status := cmp.Or(r.Status, http.StatusOK)
 	t := responses.Make(strconv.Itoa(status))
 	said := cmp.Or(when.String(), http.StatusText(status), "status "+strconv.Itoa(status))

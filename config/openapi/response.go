@@ -26,10 +26,10 @@ func statusOf(declared string) (int, bool) {
 	return status, err == nil && status >= 200 && status <= 599
 }
 
-// answers returns all responses of an operation, and the index of the one for a request that does
+// responses returns all responses of an operation, and the index of the one for a request that does
 // not ask for a particular response. If the document declares no usable response, there is one with
 // status 200 and no body. pointer is the JSON pointer of the operation.
-func (c *compiler) answers(op *openapi3.Operation, pointer string) (answers []Answer, byDefault int) {
+func (c *compiler) responses(op *openapi3.Operation, pointer string) (responses []Response, byDefault int) {
 	declared := jsonvalue.SortedNames(op.Responses.Map())
 	slices.SortStableFunc(declared, func(a, b string) int {
 		x, _ := statusOf(a)
@@ -52,17 +52,17 @@ func (c *compiler) answers(op *openapi3.Operation, pointer string) (answers []An
 			at = ref.Ref
 		}
 		if key == chosen {
-			byDefault = len(answers)
+			byDefault = len(responses)
 			if keyOrder(key) == 2 {
 				status = 200
 			}
 		}
-		answers = append(answers, c.response(ref.Value, status, key, at)...)
+		responses = append(responses, c.response(ref.Value, status, key, at)...)
 	}
-	if len(answers) == 0 {
-		answers = []Answer{{Status: 200, Declared: "200"}}
+	if len(responses) == 0 {
+		responses = []Response{{Status: 200, Declared: "200"}}
 	}
-	return answers, byDefault
+	return responses, byDefault
 }
 
 // keyOrder returns the sort rank of a key: statuses come first, then ranges, then the default.
@@ -102,15 +102,15 @@ func chosenStatus(declared []string) string {
 // response returns the answers of one status: for each media type, one for each example, or one
 // with a generated body if there are no examples. A response that has no content or may not have a
 // body is one answer without a body.
-func (c *compiler) response(r *openapi3.Response, status int, declared, pointer string) []Answer {
+func (c *compiler) response(r *openapi3.Response, status int, declared, pointer string) []Response {
 	headers := c.headers(r.Headers, pointer)
 	if len(r.Content) == 0 || status == 204 || status == 304 {
-		return []Answer{{Status: status, Declared: declared, Headers: headers}}
+		return []Response{{Status: status, Declared: declared, Headers: headers}}
 	}
-	var all []Answer
+	var all []Response
 	for _, name := range c.make.MediaTypes(r.Content, pointer) {
 		made := c.make.Content(name, r.Content[name], generate.ToClient, pointer+"/content/"+jsonvalue.EscapePointer(name))
-		a := Answer{Status: status, Declared: declared, MediaType: made.Media, Headers: headers, Fresh: made.Fresh()}
+		a := Response{Status: status, Declared: declared, MediaType: made.Media, Headers: headers, Fresh: made.Fresh()}
 		examples := made.Examples()
 		for _, e := range examples {
 			a.Example, a.Body = e.Name, e.Body
@@ -129,7 +129,7 @@ func (c *compiler) response(r *openapi3.Response, status int, declared, pointer 
 
 // errorWriter returns the function that makes the body of an error response, which says what is wrong
 // with a request. It returns nil when requests are not checked or a is not an error response.
-func (c *compiler) errorWriter(made *generate.Content, a *Answer) func(generate.Refusal) []byte {
+func (c *compiler) errorWriter(made *generate.Content, a *Response) func(generate.Refusal) []byte {
 	if c.checker == nil || a.Status < 400 && keyOrder(a.Declared) != 2 {
 		return nil
 	}

@@ -45,12 +45,12 @@ func TestStatusOfTheDefaultAnswer(t *testing.T) {
 		"/redirection": "303 303", "/failures": "401 401", "/only-range": "500 5XX",
 	} {
 		o := operations["GET "+path]
-		if a := o.Answers[o.Default]; fmt.Sprint(a.Status, " ", a.Declared) != want {
+		if a := o.Responses[o.Default]; fmt.Sprint(a.Status, " ", a.Declared) != want {
 			t.Errorf("%s: %d %s, want %s", path, a.Status, a.Declared, want)
 		}
 	}
 	var kept []string
-	for _, a := range operations["GET /range"].Answers {
+	for _, a := range operations["GET /range"].Responses {
 		kept = append(kept, fmt.Sprint(a.Declared, a.Status))
 	}
 	if got := strings.Join(kept, " "); got != "2XX200 4XX400 default500" {
@@ -73,18 +73,18 @@ func TestBodiesOfExamples(t *testing.T) {
 		"/external":       "from a file\n",
 	} {
 		o := operations["GET "+path]
-		if got := string(o.Answers[o.Default].Body); got != want {
+		if got := string(o.Responses[o.Default].Body); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
 	var names []string
-	for _, a := range operations["GET /named"].Answers {
+	for _, a := range operations["GET /named"].Responses {
 		names = append(names, a.Example+string(a.Body))
 	}
 	if got := strings.Join(names, " "); got != `rex{"name":"Rex"} bella{"name":"Bella"} wrong{"name":7}` {
 		t.Errorf("named examples: %s", got)
 	}
-	described := string(operations["GET /property-examples"].Answers[0].Body)
+	described := string(operations["GET /property-examples"].Responses[0].Body)
 	if !strings.HasPrefix(described, `{"b":"written","a":3,"c":"x","d":`) || strings.Contains(described, "none") {
 		t.Errorf("examples of properties: %s", described)
 	}
@@ -112,7 +112,7 @@ func TestValuesAsWritten(t *testing.T) {
 		operations, _ := read(t, name, 0)
 		for path, want := range bodies {
 			o := operations["GET "+path]
-			if got := string(o.Answers[o.Default].Body); got != want {
+			if got := string(o.Responses[o.Default].Body); got != want {
 				t.Errorf("%s%s: %s, want %s", name, path, got, want)
 			}
 		}
@@ -122,7 +122,7 @@ func TestValuesAsWritten(t *testing.T) {
 		{Name: "X-Null"}, {Name: "X-Named"}, {Name: "X-Order", Value: "z,1,a,2"},
 		{Name: "X-Named-Order", Value: "z,1,a,2.50"}, {Name: "X-Schema-Order", Value: "z=1,a=2"},
 	}
-	if got := operations["GET /null/headers"].Answers[0].Headers; !slices.Equal(got, want) {
+	if got := operations["GET /null/headers"].Responses[0].Headers; !slices.Equal(got, want) {
 		t.Errorf("headers: %v, want %v", got, want)
 	}
 }
@@ -130,7 +130,7 @@ func TestValuesAsWritten(t *testing.T) {
 func TestHeadersOfAnswers(t *testing.T) {
 	operations, _ := read(t, "headers.yml", 0)
 	var got []string
-	for _, h := range operations["GET /"].Answers[0].Headers {
+	for _, h := range operations["GET /"].Responses[0].Headers {
 		got = append(got, h.Name+": "+h.Value)
 	}
 	all := strings.Join(got, "\n")
@@ -150,8 +150,8 @@ func TestHeadersOfAnswers(t *testing.T) {
 
 func TestBodiesOfMediaTypes(t *testing.T) {
 	operations, _ := read(t, "media.yml", 0)
-	byType := map[string]openapi.Answer{}
-	for _, a := range operations["GET /book"].Answers {
+	byType := map[string]openapi.Response{}
+	for _, a := range operations["GET /book"].Responses {
 		media, _, err := mime.ParseMediaType(a.MediaType)
 		if err != nil {
 			t.Fatal(err)
@@ -179,16 +179,16 @@ func TestBodiesOfMediaTypes(t *testing.T) {
 		t.Error("no bytes")
 	}
 	checkParts(t, byType["multipart/form-data"])
-	if got := operations["GET /any"].Answers[0]; got.MediaType != "application/json" || string(got.Body) != "1" {
+	if got := operations["GET /any"].Responses[0]; got.MediaType != "application/json" || string(got.Body) != "1" {
 		t.Errorf("*/*: %s %s", got.MediaType, got.Body)
 	}
-	books := string(operations["GET /books"].Answers[0].Body)
+	books := string(operations["GET /books"].Responses[0].Body)
 	if !strings.Contains(books, "<root><b:book ") || !strings.HasSuffix(books, "</b:book></root>") {
 		t.Errorf("books: %s", books)
 	}
 }
 
-func checkParts(t *testing.T, a openapi.Answer) {
+func checkParts(t *testing.T, a openapi.Response) {
 	t.Helper()
 	_, parameters, _ := mime.ParseMediaType(a.MediaType)
 	r := multipart.NewReader(strings.NewReader(string(a.Body)), parameters["boundary"])
@@ -210,7 +210,7 @@ func checkParts(t *testing.T, a openapi.Answer) {
 func TestDirectionOfProperties(t *testing.T) {
 	operations, _ := read(t, "direction.yml", 0)
 	var user map[string]any
-	body := operations["POST /users"].Answers[0].Body
+	body := operations["POST /users"].Responses[0].Body
 	if err := json.Unmarshal(body, &user); err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func TestEndlessSchemaIsWarnedOf(t *testing.T) {
 	if !strings.Contains(problems, want) {
 		t.Errorf("no %q in %s", want, problems)
 	}
-	if body := operations["GET /endless"].Answers[0].Body; !json.Valid(body) {
+	if body := operations["GET /endless"].Responses[0].Body; !json.Valid(body) {
 		t.Errorf("%s", body)
 	}
 }
@@ -241,7 +241,7 @@ func TestBodiesAreTheSameAtEachStart(t *testing.T) {
 	}
 	body := func(seed uint64) (fixed, fresh string) {
 		operations, _ := readFile(t, path, seed)
-		a := operations["GET /a"].Answers[0]
+		a := operations["GET /a"].Responses[0]
 		return string(a.Body), string(a.Fresh(3))
 	}
 	fixed, fresh := body(0)
@@ -260,7 +260,7 @@ func TestBodiesAreTheSameAtEachStart(t *testing.T) {
 
 func TestFreshBodiesMadeAtOnce(t *testing.T) {
 	operations, _ := read(t, "media.yml", 0)
-	answers := operations["GET /book"].Answers
+	answers := operations["GET /book"].Responses
 	want := make([]string, len(answers))
 	for i := range answers {
 		want[i] = string(answers[i].Fresh(9))
@@ -301,7 +301,7 @@ func TestClosedSchemaThatIsExtended(t *testing.T) {
 		t.Fatal(err)
 	}
 	operations, problems := readFile(t, path, 0)
-	if body := string(operations["GET /a"].Answers[0].Body); body != `{"currency":"EUR","amount":12.50}` {
+	if body := string(operations["GET /a"].Responses[0].Body); body != `{"currency":"EUR","amount":12.50}` {
 		t.Errorf("the body is %s", body)
 	}
 	if want := "no body was found that the schema accepts (it requires the property currency and refuses it); the nearest is served"; strings.Count(problems, want) != 1 {

@@ -10,8 +10,8 @@ import (
 	"mockserver/internal/semantics"
 )
 
-// answer is one saved answer and the request to which it belongs.
-type answer struct {
+// response is one saved answer and the request to which it belongs.
+type response struct {
 	*request
 	pos         syntax.Pos
 	name, label string // the saved name, alone and with the name of the request
@@ -19,7 +19,7 @@ type answer struct {
 	folder      []string
 	response    *syntax.Node
 	status      int
-	want        draft.Answer
+	want        draft.Response
 	why         string // what differs; "" if nothing differs
 	lost        string // why it cannot be served; "" if it can
 	conditions  []condition
@@ -27,7 +27,7 @@ type answer struct {
 }
 
 // read reads the saved answer.
-func (a *answer) read(n *syntax.Node, v vars) {
+func (a *response) read(n *syntax.Node, v vars) {
 	a.status = 200
 	if code := get(n, "code"); code != nil {
 		status, err := strconv.Atoi(code.Text.Value)
@@ -47,7 +47,7 @@ func (a *answer) read(n *syntax.Node, v vars) {
 }
 
 // content sets headers and body.
-func (a *answer) content(n *syntax.Node, v vars) {
+func (a *response) content(n *syntax.Node, v vars) {
 	translate := func(source string) *language.Template {
 		t, unknown := v.template(source)
 		if unknown != "" {
@@ -68,7 +68,7 @@ func (a *answer) content(n *syntax.Node, v vars) {
 	}
 	body := translate(text(get(n, "body")))
 	language.SetTexts(a.response, headers, body)
-	a.want = draft.Answer{Status: a.status, Body: []byte(body.String()), Any: body.Tags()}
+	a.want = draft.Response{Status: a.status, Body: []byte(body.String()), Any: body.Tags()}
 }
 
 var previews = map[string]string{"json": "application/json", "xml": "application/xml", "html": "text/html", "javascript": "text/javascript", "text": "text/plain"}
