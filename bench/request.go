@@ -17,7 +17,7 @@ type request struct {
 	Method, Path string
 	Headers      map[string]string
 	Body         string
-	Response     declaredResponse
+	Response     declaredResponse `yaml:"answer"`
 }
 
 // declaredResponse is the expected answer to a request. Fields that are not declared are not checked.
