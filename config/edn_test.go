@@ -296,7 +296,7 @@ func TestBothSyntaxesAreWrongAlike(t *testing.T) {
 			"[{:endpoint {\n    :path \"/x\"\n    :path \"/y\"\n    :response {:status 200 \"status\" 201}}}]", nil,
 			[]complaint{{atEndpoint + ".path", `the key "path" is already given on line 2; a key may occur only once in a map`},
 				{atResponse + ".status", `the key "status" is already given on line`}}},
-		wrongEndpoint("a misspelt key", "sumary: a", ":sumary :a", complaint{atEndpoint + ".sumary", `unknown key (did you mean "summary"?); expected one of method`}),
+		wrongEndpoint("a misspelt key", "sumary: a", ":sumary :a", complaint{atEndpoint + ".sumary", `unknown key (did you mean "summary"?); expected one of summary`}),
 		wrongEndpoint("a misspelt method", "method: psot", ":method :psot", complaint{atEndpoint + ".method", `did you mean "POST"?`}),
 		wrongEndpoint("a host with a port", "host: a.b:80", `:host "a.b:80"`, complaint{atEndpoint + ".host", "leave the port out"}),
 		wrongEndpoint("a condition that is a list", "if: [a]", ":if [:a]", complaint{atEndpoint + ".if", "is a list; expected a text, a number or a boolean"}),

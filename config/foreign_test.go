@@ -52,7 +52,15 @@ func TestWordsOfOtherTools(t *testing.T) {
 		{"post", "- resource: {path: /a, on: {§%s: {}}}\n", `(did you mean "create"?)`},
 		{"id", "- endpoint: {path: /x, response: {}, find: {a: {in: b, §%s: 1}}}\n", `(did you mean "key"?)`},
 		{"into", "- endpoint: {path: /x, response: {}, do: [{delete: {in: a, key: 1, §%s: b}}]}\n", `(did you mean "in"?)`},
-		{"priority", endpoint, "unknown key; expected one of method"},
+		{"requests", "- endpoint: {path: /x, response: {}, rate-limit: {§%s: 1}}\n", `(did you mean "max-requests"?)`},
+		{"limit", "- endpoint: {path: /x, response: {}, rate-limit: {§%s: 1}}\n", `(did you mean "max-requests"?)`},
+		{"per-second", "- endpoint: {path: /x, response: {}, rate-limit: {§%s: 1}}\n", `(did you mean "max-requests", with window: 1s?)`},
+		{"period", "- endpoint: {path: /x, response: {}, rate-limit: {§%s: 1}}\n", `(did you mean "window", such as 1s?)`},
+		{"key", "- endpoint: {path: /x, response: {}, rate-limit: {§%s: a}}\n", `(did you mean "key-fn"?)`},
+		{"max", "- endpoint: {path: /x, response: {}, capacity: {§%s: 1}}\n", `(did you mean "concurrent"?)`},
+		{"max-queue", "- endpoint: {path: /x, response: {}, capacity: {concurrent: 1, §%s: 1}}\n", `(did you mean "queue"?)`},
+		{"maxConcurrency", endpoint, `(did you mean "concurrent" inside capacity?)`},
+		{"priority", endpoint, "unknown key; expected one of "},
 		{"staus", inResponse("§%s: 1"), `(did you mean "status"?)`},
 	} {
 		text, places := marked("f.yml", strings.ReplaceAll(c.in, "%s", c.word))

@@ -112,6 +112,11 @@ func (s *Spec) finish(l Loader) {
 	}
 	slices.Sort(s.referenced)
 	s.referenced = slices.Compact(s.referenced)
+	for _, doc := range s.documents {
+		if !slices.Contains(s.referenced, files.Absolute(doc.File)) {
+			s.Problems = append(s.Problems, doc.Empty...)
+		}
+	}
 	s.Problems = slices.Concat(g.withoutParts(read, s.referenced), s.Problems)
 	mocks := s.mocks(g, operations)
 	for _, o := range operations {

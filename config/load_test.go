@@ -86,6 +86,8 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 func TestMistakesOfJSON(t *testing.T) {
 	testMistakes(t, "f.json", []mistake{
 		{"a comma is missing", `[{"endpoint": {"path": "/x" §"response": {}}}]`, one("", "expected a , or a }")},
+		{"a quote is missing", `[{"endpoint": {"path": §"/x, "response": {}}}]`, one("", "the text that begins here ends at column 29: its quote is missing")},
+		{"a quote inside a text", `["a", §"b "c" d"]`, one("", `or one inside it is not written \"`)},
 		{"a text is never closed", "[{\"endpoint\": {\"path\": §\"/x\n}}]", one("", "never closed")},
 		{"half an emoji", `["§\ud83d"]`, one("", "an unknown escape")},
 		{"half an emoji and another half", `["§\ude00\ud83d"]`, one("", "an unknown escape")},
@@ -106,9 +108,13 @@ func TestJSONThatYAMLWouldMisread(t *testing.T) {
 	}
 }
 
-func TestJSONWithCommentsIsReadAsYAML(t *testing.T) {
+func TestJSONWithComments(t *testing.T) {
 	e := only(t, "f.json", "# a comment\n[{\"endpoint\": {\"path\": \"/x\", \"response\": {},}},]\n")
 	if e.Path.Value != "/x" {
 		t.Errorf("got %+v", e)
+	}
+	e = only(t, "f.json", "// a comment\n[{\"endpoint\": /* of\ntwo lines */ {\"path\": \"//x\", // https://a\r\n \"response\": {\"status\": 201//\n},}},]//")
+	if e.Path.Value != "//x" || e.Response.Status != 201 {
+		t.Errorf("comments of JavaScript: got %+v", e)
 	}
 }

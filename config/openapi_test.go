@@ -118,6 +118,41 @@ func TestBrokenDocuments(t *testing.T) {
 	}
 }
 
+// A document that serves nothing is an error, at the key that is not indented as was meant.
+func TestDocumentsWithoutOperations(t *testing.T) {
+	for _, c := range []struct{ doc, want string }{
+		{head, "1:1: #: the document has no operations; expected paths with methods"},
+		{head + "paths:\n/a:\n  get: {responses: {'200': {description: ok}}}\n", `4:1: #: "/a" is next to paths; indent it further`},
+		{head + "paths:\n  /a:\n  get: {responses: {'200': {description: ok}}}\n", `5:3: #: "get" is a method, not a path; indent it further`},
+		{head + "paths:\n  /a:\n    get:\n    summary: a\n", `5:5: #: "get" is null; expected an operation`},
+	} {
+		errs := config.Parse("api.yml", []byte(c.doc)).Problems.Errors()
+		if len(errs) != 1 || !strings.HasPrefix(errs[0].String(), "api.yml:"+c.want) {
+			t.Errorf("%s: got %v, want %s", c.doc, errs, c.want)
+		}
+	}
+	dir := t.TempDir()
+	for name, doc := range map[string]string{
+		"a.yml": head + "paths:\n  /a: {get: {responses: {'200': {$ref: 'b.yml#/components/responses/ok'}}}}\n",
+		"b.yml": head + "components: {responses: {ok: {description: ok}}}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(doc), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if spec := config.Load(dir); spec.Problems.Err() != nil || len(spec.Endpoints) != 1 {
+		t.Errorf("parts of a document: %v", spec.Problems)
+	}
+	empty := config.Parse("api.yml", []byte(head+"paths: {}\n")).Problems
+	if len(empty) != 1 || !empty[0].Warning || !strings.Contains(empty[0].What, "has no operations") {
+		t.Errorf("empty paths: %v", empty)
+	}
+	modern := "openapi: 3.1.0\ninfo: {title: a, version: '1'}\nwebhooks: {paid: {post: {responses: {'200': {description: ok}}}}}\n"
+	if spec := config.Parse("api.yml", []byte(modern)); spec.Problems.Err() != nil {
+		t.Errorf("webhooks alone: %v", spec.Problems)
+	}
+}
+
 // A server may have an empty URL, which is relative.
 func TestAnEmptyURLOfAServerIsNoFault(t *testing.T) {
 	doc := head + "servers: [{url: ''}]\ntags: [{name: ''}]\npaths:\n  /a: {get: {responses: {'200': {description: ''}}}}\n"

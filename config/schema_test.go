@@ -434,7 +434,8 @@ func TestEachRowNamesTheTableThatIsDecodedBy(t *testing.T) {
 			document = fmt.Sprintf(`{%q: %s}`, key, document)
 		}
 		got := Parse("f.json", []byte("["+document+"]")).Problems.Error()
-		if want := ".no such key: unknown key; expected one of " + strings.Join(names, ", "); !strings.Contains(got+"\n", want+"\n") {
+		at := strings.Join(append([]string{""}, append(p.path, "no such key")...), ".")
+		if want := ".no such key: unknown key; expected one of " + table.KeysNear(at, "no such key", names); !strings.Contains(got+"\n", want+"\n") {
 			t.Errorf("%s: got %s\nwant %s", document, got, want)
 		}
 	}

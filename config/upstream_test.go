@@ -79,7 +79,6 @@ func TestUpstreamErrors(t *testing.T) {
 		{"- upstream: {name: a, url: http://a, record: {to: x, redact: {headers: [§'a b']}}}", "the name of a header"},
 		{"- upstream: {name: a, url: http://a, §ur: x}", "did you mean"},
 		{"- upstream: {name: a, url: http://a}\n- upstream: §{name: a, url: http://b}", "there is another upstream"},
-		{"- endpoint: {method: §any, path: /x, response: {}}", "any is for endpoints with a proxy"},
 		{proxied + "§''}}", "is empty"},
 		{proxied + "§{path: /x}}}", "to is missing"},
 		{proxied + "{to: real, path: §x}}}", "does not begin with /"},

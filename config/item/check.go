@@ -2,7 +2,6 @@ package item
 
 import (
 	"fmt"
-	"strings"
 
 	"mockserver/config/syntax"
 	"mockserver/config/table"
@@ -33,27 +32,11 @@ func check(e *Endpoint, key string, node *syntax.Node, reported map[string]bool)
 
 // checkRequest checks the keys that select the requests of an endpoint or WebSocket.
 func checkRequest(c *table.Checker, e *Endpoint) {
-	checkMethod(c, e)
 	switch path := e.Path.Value; {
 	case path == "":
 		c.Wrong("the path is empty; expected a text that begins with /", "path")
 	case path[0] != '/':
 		c.Wrong(fmt.Sprintf("%q does not begin with /", wording.Clip(path)), "path")
-	}
-}
-
-// checkMethod checks that only a proxy or a catch-all has the method ANY.
-func checkMethod(c *table.Checker, e *Endpoint) {
-	if e.Method != MethodAny || c.Faulty("path") {
-		return
-	}
-	for _, r := range e.AllResponses() {
-		if r.Proxy != nil {
-			return
-		}
-	}
-	if !strings.Contains(e.Path.Value, "/*") {
-		c.Wrong("any is for endpoints with a proxy, and for paths that end in a catch-all such as /*rest", "method")
 	}
 }
 

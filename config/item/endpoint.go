@@ -71,7 +71,8 @@ var endpointMethods = append(slices.Clone(semantics.Methods), MethodAny)
 // EndpointFields are the keys of an endpoint. The slice must not be modified.
 var EndpointFields = slices.Concat(
 	[]table.Field[Endpoint]{
-		table.Of[Endpoint](table.Row{Key: "method", Said: true, Doc: "the request's method, GET by default; any is for proxies and catch-alls", Kinds: table.Texts, Enum: endpointMethods, AnyCase: true}),
+		table.Of[Endpoint](table.Row{Key: "method", Said: true, Doc: "the request's method, GET by default; any is all of them", Kinds: table.Texts, Enum: endpointMethods, AnyCase: true,
+			Form: "one of " + strings.Join(semantics.Methods, ", ") + ", or any for all of them; several methods are several endpoints"}),
 		table.Of[Endpoint](table.Row{Key: "path", Said: true, Doc: "the path to answer, such as /users/:id", Required: true, Kinds: table.Texts, Pattern: "^/"}),
 		table.With(table.Row{Key: "host", Doc: "the host to answer for; any by default", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Host = decodeHost(d, v) }),

@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -90,7 +91,41 @@ func (r *documentReader) read(root *syntax.Node, location string) {
 	r.compile(kin, root)
 	if r.failed() {
 		r.doc.Operations, r.doc.Catalogue = nil, nil
+		return
 	}
+	if len(r.doc.Operations)+len(r.doc.Catalogue) == 0 {
+		p := lacksOperations(root)
+		p.Key = cmp.Or(p.Key, "#")
+		r.doc.Empty = syntax.Problems{p}
+	}
+}
+
+// lacksOperations returns the problem of a document without operations, at the key that is not indented as was
+// probably meant.
+func lacksOperations(root *syntax.Node) syntax.Problem {
+	paths := root.Get("paths")
+	for _, e := range root.Entries {
+		if strings.HasPrefix(e.Name(), "/") {
+			return entryProblem(&e, fmt.Sprintf("%q is next to paths; indent it further, so that it is inside paths", wording.Clip(e.Name()))).Problem
+		}
+	}
+	var items []syntax.Entry
+	if paths != nil {
+		items = paths.Entries
+	}
+	for _, e := range items {
+		if methodsOf[e.Name()] {
+			return entryProblem(&e, fmt.Sprintf("%q is a method, not a path; indent it further, so that it is inside its path", e.Name())).Problem
+		}
+		for _, method := range e.Value.Entries {
+			if methodsOf[method.Name()] && method.Value.Kind == syntax.NullNode {
+				return entryProblem(&method, fmt.Sprintf("%q is null; expected an operation, with its keys indented further than %[1]q", method.Name())).Problem
+			}
+		}
+	}
+	what := "the document has no operations; expected paths with methods, such as paths: {/users: {get: {responses: {\"200\": {description: OK}}}}}"
+	explicit := paths != nil && paths.Kind == syntax.MapNode && len(items) == 0 // as OpenAPI allows
+	return syntax.Problem{Pos: root.Pos(), What: what, Warning: explicit}
 }
 
 // bundled returns the document as OpenAPI 3 with all references pointing into its own components,

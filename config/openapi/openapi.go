@@ -23,6 +23,9 @@ type Document struct {
 	Catalogue  []Callback   // the webhooks of OpenAPI 3.1: listed, never sent automatically
 	Problems   syntax.Problems
 	Files      []string // local files that references point to, including those that could not be read
+	// Empty is why the document has neither operations nor webhooks: an error, or for paths: {} a warning,
+	// unless other documents refer to it. It is nil for any other document.
+	Empty syntax.Problems
 }
 
 // Operation is one method of one path.

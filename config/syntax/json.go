@@ -7,14 +7,14 @@ import (
 	"mockserver/internal/json"
 )
 
-// readJSON reads a .json file. Text that is not JSON is tried as YAML, which allows comments,
-// trailing commas and more. If that fails too, the error of JSON is reported, because its position
-// is more accurate.
+// readJSON reads a .json file, which may have comments and trailing commas. Text that is not JSON is
+// tried as YAML. If that fails too, the error of JSON is reported, because its position is more
+// accurate.
 func readJSON(src *source) ([]*Node, Problems) {
 	if at, what := src.encodingFault(false); what != "" {
 		return nil, Problems{{Pos: src.pos(at), What: what}}
 	}
-	r := &jsonReader{newScanner(src)}
+	r := &jsonReader{scanner: newScanner(src)}
 	r.blanks()
 	if r.at == len(r.s) {
 		return nil, nil
@@ -37,7 +37,10 @@ func readJSON(src *source) ([]*Node, Problems) {
 }
 
 // jsonReader reads JSON by recursive descent.
-type jsonReader struct{ scanner }
+type jsonReader struct {
+	scanner
+	begin int // where the last text begins, with its quote
+}
 
 func (r *jsonReader) expected(what string) error {
 	if r.at >= len(r.s) {
@@ -46,10 +49,43 @@ func (r *jsonReader) expected(what string) error {
 	return r.fail(r.at, "this is not JSON; expected %s here", what)
 }
 
+// blanks skips white space, and comments: // to the end of the line, and /* … */.
 func (r *jsonReader) blanks() {
-	for r.at < len(r.s) && strings.IndexByte(" \t\r\n", r.s[r.at]) >= 0 {
-		r.at++
+	for r.at < len(r.s) {
+		rest := r.s[r.at:]
+		end := -1
+		switch {
+		case strings.IndexByte(" \t\r\n", rest[0]) >= 0:
+			end = 1
+		case strings.HasPrefix(rest, "//"):
+			if end = strings.IndexAny(rest, "\r\n"); end < 0 {
+				end = len(rest)
+			}
+		case strings.HasPrefix(rest, "/*"):
+			if end = strings.Index(rest[2:], "*/"); end >= 0 {
+				end += 4
+			}
+		}
+		if end < 0 {
+			return
+		}
+		r.at += end
 	}
+}
+
+// quoted reads a text, and stores where it begins.
+func (r *jsonReader) quoted() (Text, error) {
+	r.begin = r.at
+	return r.text(true)
+}
+
+// separator is the error of a missing comma or bracket. A word right after a quote means that the quote does not
+// end the text.
+func (r *jsonReader) separator(closing byte) error {
+	if r.at < len(r.s) && r.s[r.at-1] == '"' && strings.IndexByte("\":[]{}", r.s[r.at]) < 0 {
+		return r.fail(r.begin, "the text that begins here ends at column %d: its quote is missing, or one inside it is not written \\\"", r.src.pos(r.at-1).Column)
+	}
+	return r.expected("a , or a " + string(rune(closing)))
 }
 
 // peek returns the next byte, 0 at the end.
@@ -73,7 +109,7 @@ func (r *jsonReader) value(depth int) (*Node, error) {
 		n.Kind = ListNode
 		return n, r.array(n, depth)
 	case c == '"':
-		text, err := r.text(true)
+		text, err := r.quoted()
 		n.Kind, n.Text = TextNode, text
 		return n, err
 	default:
@@ -84,7 +120,7 @@ func (r *jsonReader) value(depth int) (*Node, error) {
 // word reads a number, true, false or null.
 func (r *jsonReader) word(n *Node) error {
 	rest := r.s[r.at:]
-	end := strings.IndexAny(rest, " \t\r\n,:]}[{\"")
+	end := strings.IndexAny(rest, " \t\r\n,:]}[{\"/")
 	if end < 0 {
 		end = len(rest)
 	}
@@ -123,7 +159,7 @@ func (r *jsonReader) object(n *Node, depth int) error {
 		if r.peek() != '"' {
 			return r.expected("a key in double quotes")
 		}
-		key, err := r.text(true)
+		key, err := r.quoted()
 		if err != nil {
 			return err
 		}
@@ -142,7 +178,7 @@ func (r *jsonReader) object(n *Node, depth int) error {
 	return err
 }
 
-// each reads the values between two brackets, separated by commas.
+// each reads the values between two brackets, separated by commas. The last may have one as well.
 func (r *jsonReader) each(closing byte, element func(i int) error) error {
 	r.at++
 	if r.blanks(); r.peek() == closing {
@@ -150,7 +186,10 @@ func (r *jsonReader) each(closing byte, element func(i int) error) error {
 		return nil
 	}
 	for i := 0; ; i++ {
-		r.blanks()
+		if r.blanks(); i > 0 && r.peek() == closing {
+			r.at++
+			return nil
+		}
 		if err := element(i); err != nil {
 			return err
 		}
@@ -162,7 +201,7 @@ func (r *jsonReader) each(closing byte, element func(i int) error) error {
 			r.at++
 			return nil
 		default:
-			return r.expected("a , or a " + string(rune(closing)))
+			return r.separator(closing)
 		}
 	}
 }

@@ -161,7 +161,7 @@ func (s *source) firstWord(line int) Pos {
 // encodingFault finds the first byte that is not allowed in a configuration. With yaml it also
 // finds the control characters that YAML forbids.
 func (s *source) encodingFault(yaml bool) (offset int, what string) {
-	if s.ascii && !yaml {
+	if s.ascii && !yaml && !strings.Contains(s.text[:min(len(s.text), 4)], "\x00") {
 		return 0, ""
 	}
 	for i := 0; i < len(s.text); {
@@ -175,6 +175,9 @@ func (s *source) encodingFault(yaml bool) (offset int, what string) {
 		}
 		if r == utf8.RuneError && size == 1 {
 			return i, fmt.Sprintf("byte 0x%02X is not UTF-8: files are read as UTF-8, or as UTF-16 with a byte order mark", s.text[i])
+		}
+		if r == 0 && i < 4 {
+			return 0, "the file has zero bytes, as UTF-16 without a byte order mark has; expected UTF-8, or UTF-16 with a byte order mark"
 		}
 		if yaml && forbidden(r) {
 			return i, fmt.Sprintf("the control character U+%04X is not allowed; in double quotes it is written as an escape", r)

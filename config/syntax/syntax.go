@@ -2,7 +2,6 @@ package syntax
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"regexp"
 	"strconv"
@@ -35,8 +34,8 @@ var yamlSentences = []struct{ words, sentence string }{
 	{"mapping keys are not allowed", "a key where none is allowed: the keys of one map have the same indentation"},
 	{"block sequence entries are not allowed", "a \"- \" where no list can begin: put it on a line of its own"},
 	{"found character that cannot start any token", "a value cannot begin with this character: @, ` and % are written in quotes, and lines are indented with spaces, not tabs"},
-	{"found a tab character", "a tab where spaces are expected: YAML is indented with spaces"},
-	{"found unexpected end of stream", "a quote is never closed"},
+	{"found a tab character", tabSentence},
+	{"found unexpected end of stream", quoteSentence},
 	{"found unexpected document indicator", "a quote is not closed before the document ends"},
 	{"found unknown escape character", "an unknown \\ escape in double quotes: \\\\ is a backslash, and single quotes take it as it is"},
 	{"found invalid Unicode character escape code", "a \\u escape that is not a character by itself: in YAML, a character beyond \\uFFFF is written \\U0001F600, and single quotes take JSON's escapes as they are"},
@@ -54,10 +53,8 @@ func yamlProblem(src *source, err error) Problem {
 	words := message[len(found[0]):]
 	line, _ := strconv.Atoi(found[1]) // 0 if the library does not know it
 	line = errorLine(src, words, min(max(line, 1), len(src.starts)))
-	if strings.Contains(words, "did not find expected ',' or") {
-		if offset, what := src.unquoted(line); what != "" {
-			return Problem{Pos: src.pos(offset), What: what}
-		}
+	if offset, what := src.cause(words, line); what != "" {
+		return Problem{Pos: src.pos(offset), What: what}
 	}
 	what := "the YAML cannot be read: " + words
 	for _, s := range yamlSentences {
@@ -67,24 +64,6 @@ func yamlProblem(src *source, err error) Problem {
 		}
 	}
 	return Problem{Pos: src.firstWord(line), What: what}
-}
-
-// unquoted finds a text inside { } or [ ] that is ended too early by one of the characters { [ ?,
-// as in {path: /search?q=x}. It searches from the line on, or from the line before it on which the
-// brackets begin. It is only used after the library has failed, to find out why.
-func (s *source) unquoted(line int) (offset int, what string) {
-	for line > 1 && strings.HasSuffix(strings.TrimRight(s.lineText(line-1), " \t"), "{") {
-		line--
-	}
-	begin := s.starts[line-1]
-	hidden := regexp.MustCompile(`"(?:\\.|[^"\\])*"|'[^']*'|(?m:(?:^|\s)#.*$)`) // in quotes, or a comment
-	text := hidden.ReplaceAllStringFunc(s.text[begin:], func(s string) string { return strings.Repeat(" ", len(s)) })
-	ended := regexp.MustCompile(`[{\[,:]\s*([^\s{}\[\],:?#&*!](?:[^{}\[\],?:\n]|:\S)*)([{\[?])`)
-	at := ended.FindStringSubmatchIndex(text)
-	if at == nil {
-		return 0, ""
-	}
-	return begin + at[2], fmt.Sprintf("a %s ends this text: inside { } and [ ], a text that holds one of %s is written in quotes", text[at[4]:at[5]], flowSpecial)
 }
 
 // errorLine finds the line that causes a syntax error: the last line of the shortest beginning of
@@ -113,7 +92,7 @@ func errorLine(src *source, words string, hint int) int {
 }
 
 // failsAlike reports whether the first lines of a file alone cause an error whose message ends with
-// words.
+// words, or any error for "".
 func failsAlike(src *source, words string, lines int) bool {
 	text := src.text
 	if lines < len(src.starts) {
@@ -127,7 +106,7 @@ func failsAlike(src *source, words string, lines int) bool {
 			return false
 		}
 		if err != nil {
-			return strings.HasSuffix(err.Error(), words)
+			return words == "" || strings.HasSuffix(err.Error(), words)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -159,7 +160,7 @@ func Fill[T any](d *Decoder, n *syntax.Node, key string, fields []Field[T], into
 				hint = fmt.Sprintf(" (did you mean %q?)", meant)
 			}
 			misspelt[meant] = true
-			d.About(Value{Node: e.Key, Key: at}, "unknown key%s; expected one of %s", hint, strings.Join(Keys(fields), ", "))
+			d.About(Value{Node: e.Key, Key: at}, "unknown key%s; expected one of %s", hint, KeysNear(at, name, Keys(fields)))
 			continue
 		}
 		v := Value{Node: e.Value, Key: at, Name: name, Row: fields[i].Row}
@@ -172,6 +173,42 @@ func Fill[T any](d *Decoder, n *syntax.Node, key string, fields []Field[T], into
 			d.require(n, key, f.Row, misspelt)
 		}
 	}
+}
+
+// KeysNear returns the keys of a table for the message about an unknown key, whose key path is at: all, or of many
+// only the nearest, with the page that describes the rest.
+func KeysNear(at, name string, keys []string) string {
+	const most, near = 8, 5
+	if len(keys) <= most {
+		return strings.Join(keys, ", ")
+	}
+	alike := func(key string) int { // how many letters need no edit
+		longest := max(len(name), len(key))
+		return longest - wording.Distance(strings.ToLower(name), key, longest)
+	}
+	sorted := slices.SortedStableFunc(slices.Values(keys), func(a, b string) int { return cmp.Compare(alike(b), alike(a)) })
+	return fmt.Sprintf("%s, … %d more: docs/%s", strings.Join(sorted[:near], ", "), len(keys)-near, pageOf(at))
+}
+
+// pageOf returns the page of the documentation that describes the map that contains a key path.
+func pageOf(at string) string {
+	segments := strings.Split(at, ".")
+	for _, segment := range slices.Backward(segments[:len(segments)-1]) {
+		segment, _, _ = strings.Cut(segment, "[")
+		switch segment {
+		case "latency", "fault":
+			return "latency-and-limits.md"
+		case "webhook", "webhooks":
+			return "webhooks.md"
+		case "external-body":
+			return "external-bodies.md"
+		case "data", "resource", "steps":
+			return "state.md"
+		case "websocket":
+			return "websocket.md"
+		}
+	}
+	return "configuration.md"
 }
 
 // require reports required keys that are missing from a map, and keys that are given together with

@@ -83,6 +83,21 @@ func TestMatching_EachOfTheSevenMethodsIsAnEndpointOfItsOwn(t *testing.T) {
 	}
 }
 
+func TestMatching_AnEndpointForAnyMethodLeavesDeclaredMethodsToOthers(t *testing.T) {
+	t.Parallel()
+	p := Serving(t, `- endpoint: {path: /a, method: any, response: {body: '{{method}} any'}}
+- endpoint: {path: /a, method: POST, if: query-params.x, response: {body: post}}
+- endpoint: {path: "/:id", method: any, response: {body: fixed}}
+`)
+	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "PROPFIND"} {
+		p.Do(method, "/a", "").Want(t, 200, method+" any")
+		p.Do(method, "/b", "").Want(t, 200, "fixed")
+	}
+	p.Do("POST", "/a?x=1", "").Want(t, 200, "post")
+	p.Do("HEAD", "/a", "").Want(t, 200, "")
+	p.Do("GET", "/a?x=1", "").Want(t, 200, "GET any")
+}
+
 func TestMatching_AParameterTakesOnlyValuesOfItsType(t *testing.T) {
 	t.Parallel()
 	const id = "123e4567-e89b-12d3-a456-426614174000"

@@ -23,7 +23,7 @@ func TestTrafficConfig_ABadLatencyIsReported(t *testing.T) {
 	testMistakes(t, []mistake{
 		{name: "p99 below p50", config: withTraffic("latency: {p50: 20ms, p99: »10ms}"), key: at + ".p99", says: []string{"10ms", "p50", "20ms"}},
 		{name: "max below min", config: withTraffic("latency: {min-ms: 80, max-ms: »20}"), key: at + ".max-ms", says: []string{"20ms", "min-ms", "80ms"}},
-		{name: "a misspelt key", config: withTraffic("latency: {»max-sm: 20}"), key: at + ".max-sm", says: []string{`did you mean "max-ms"`, "pNN"}},
+		{name: "a misspelt key", config: withTraffic("latency: {»max-sm: 20}"), key: at + ".max-sm", says: []string{`did you mean "max-ms"`, "docs/latency-and-limits.md"}},
 		{name: "a percentile in capitals", config: withTraffic("latency: {»P99: 1s}"), key: at + ".P99", says: []string{`did you mean "p99"`}},
 		{name: "an invalid percentile", config: withTraffic("latency: {p999: »1s}"), key: at + ".p999", says: []string{"not a percentile", "p100"}},
 		{name: "a length without its unit", config: withTraffic("latency: {p50: »20}"), key: at + ".p50", says: []string{"20", "unit"}},
