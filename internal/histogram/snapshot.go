@@ -161,6 +161,18 @@ func (l Snapshot) Above(limit time.Duration) (sum time.Duration) {
 	return sum
 }
 
+// Over returns how many durations exceed a limit. Those in the cell of the limit count, unless the cell
+// ends with it.
+func (l Snapshot) Over(limit time.Duration) (n uint64) {
+	for _, c := range slices.Backward(l.cells) {
+		if c.end <= limit {
+			break
+		}
+		n += c.count
+	}
+	return n
+}
+
 // Mean returns the average; 0 if l is empty.
 func (l Snapshot) Mean() time.Duration {
 	if l.Count == 0 {

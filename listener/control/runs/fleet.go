@@ -11,6 +11,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"mockserver/internal/histogram"
+	"mockserver/internal/statistics"
 	"mockserver/internal/wording"
 	"mockserver/listener/observe/verdict"
 )
@@ -123,8 +124,11 @@ func (f *Fleet) verdict(r *Report) RunVerdict {
 			c.Replica = p.Address
 			v.Changes = append(v.Changes, c)
 		}
-		if s := &p.Totals.Sample; own.Size != "" && max(s.Own.P99, s.InjectionError.P99) > widest {
-			widest, v.Size, v.Added = max(s.Own.P99, s.InjectionError.P99), p.Address+": "+own.Size, own.Added
+		if own.Late != nil && (v.Late == nil || own.Late.Share > v.Late.Share) {
+			v.Late = own.Late
+		}
+		if added := own.Added; added != nil && addedMost(added) > widest {
+			widest, v.Size, v.Added = addedMost(added), p.Address+": "+own.Size, added
 		}
 	}
 	v.Decisive, v.Unknown = once(v.Decisive), once(v.Unknown)
@@ -134,13 +138,21 @@ func (f *Fleet) verdict(r *Report) RunVerdict {
 	case !v.Trusted:
 		v.Text = fmt.Sprintf("The timing of this run cannot be trusted: see %s.", strings.Join(v.Decisive, ", "))
 	case v.Idle:
-		v.Text = "Nothing was timed in this run: there was neither a request nor a webhook."
+		v.Text = nothingTimed
 	case v.Untrusted > 0:
 		v.Text = fmt.Sprintf("The timing of this run can be trusted as a whole on all of %s, but not in each second.", replicas(len(f.Parts)))
 	default:
 		v.Text = fmt.Sprintf("The timing of this run can be trusted, on all of %s.", replicas(len(f.Parts)))
 	}
 	return v
+}
+
+// addedMost returns the upper end of a figure; 0 if it is not determined.
+func addedMost(added *statistics.Figure) float64 {
+	if added.High == nil {
+		return 0
+	}
+	return *added.High
 }
 
 func replicas(n int) string { return wording.Count(n, "replica") }

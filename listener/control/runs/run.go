@@ -131,7 +131,7 @@ func (r *run) sampled(s verdict.Sample, v verdict.Verdict, end *verdict.Reading)
 // verdict judges the run so far; whole is the verdict on its figures.
 func (r *run) verdict(whole verdict.Verdict) RunVerdict {
 	v := RunVerdict{
-		Size: whole.Size, Added: whole.Added, Untrusted: r.bad, Judged: r.judged,
+		Late: whole.Late, Size: whole.Size, Added: whole.Added, Untrusted: r.bad, Judged: r.judged,
 		Decisive: []string{}, Reasons: causes(r.held), Explanations: causes(r.explain), Changes: append([]Change{}, r.changes...), Unknown: whole.Unknown,
 	}
 	for _, reason := range whole.Reasons {
@@ -152,7 +152,7 @@ func (r *run) verdict(whole verdict.Verdict) RunVerdict {
 		v.Text = fmt.Sprintf("The timing of this run can be trusted as a whole, but not in %s.", seconds)
 	case whole.Idle:
 		v.Idle = true
-		v.Text = "Nothing was timed in this run: there was neither a request nor a webhook."
+		v.Text = nothingTimed
 	default:
 		v.Text = "The timing of this run can be trusted."
 	}
@@ -212,11 +212,13 @@ func (r *run) totalsAt(end *verdict.Reading, m setting) *Totals {
 	sample := verdict.BetweenEndpoints(r.first, end)
 	sample.Of(r.webhooks.Stats())
 	times := sample.Distributions()
+	dependences := r.blocks.dependences("", &times)
+	sample.Depends(dependences["probe_p99"])
 	t := &Totals{
 		ID: r.id, Name: r.name, Running: true, Begin: r.begin.UTC(), Fleet: r.fleet,
 		Verdict: r.verdict(m.judge(&sample)), Program: m.program, Machine: thisMachine(sample.CPULimit),
 		Configuration: Configuration{Hash: r.spec, Changed: r.changed || r.spec != m.spec, Endpoints: len(end.Counts.Endpoints)},
-		Sample:        sample.Alone(), Times: times, Dependences: r.blocks.dependences("", &times), Endpoints: []EndpointTotals{},
+		Sample:        sample.Alone(), Times: times, Dependences: dependences, Endpoints: []EndpointTotals{},
 		Timeline: append([]Point{}, r.points...),
 		State:    setsBetween(r.first.Counts.Sets, end.Counts.Sets),
 	}

@@ -36,6 +36,7 @@ type RunVerdict struct {
 	Trusted   bool               `json:"trusted" doc:"whether the timing of the run as a whole can be trusted"`
 	Idle      bool               `json:"idle" doc:"whether nothing was timed"`
 	Text      string             `json:"text" doc:"the verdict in a sentence"`
+	Late      *verdict.Late      `json:"late" doc:"share of the requests that were late; null if there were none"`
 	Size      string             `json:"size" doc:"how much the server added to what is declared, in words; empty if no endpoint had a request"`
 	Added     *statistics.Figure `json:"added" doc:"the same in milliseconds; null if no endpoint had a request"`
 	Untrusted float64            `json:"untrusted_seconds" doc:"how many seconds were not trusted"`
@@ -47,6 +48,8 @@ type RunVerdict struct {
 	Changes      []Change   `json:"changes" doc:"when the verdict changed, the first 200 times"`
 	Unknown      []string   `json:"unknown" doc:"codes of reasons for which the system gives no figure"`
 }
+
+const nothingTimed = "Nothing was timed in this run: there was no request, no message and no webhook."
 
 // hold adds seconds during which a reason held, and keeps the worst figure of the reason.
 func hold(held map[string]*RunCause, reason verdict.Reason, seconds float64) {

@@ -26,6 +26,9 @@ type pace struct{ beats, echoes time.Duration }
 // A sleeping process needs about 100 µs of CPU time each time it is woken; a process with many
 // requests is awake anyway.
 var (
+	// full is the pace at fullRate requests a second or more. In three seconds, stalls of a few
+	// milliseconds a second are certain to cover some beats.
+	full = pace{5 * time.Millisecond, 500 * time.Millisecond}
 	// busy is the pace at busyRate requests a second or more. A stall of 20 ms covers one or two
 	// beats.
 	busy = pace{15 * time.Millisecond, 500 * time.Millisecond}
@@ -36,6 +39,7 @@ var (
 )
 
 const (
+	fullRate = 1000
 	busyRate = 100
 	// attentive is how long the pace stays unchanged after the rate of requests has dropped.
 	attentive = 2 * time.Second
@@ -55,6 +59,7 @@ type Probe struct {
 	updated   time.Time   // when Served was last called
 	serving   time.Time   // when there last were requests
 	many      time.Time   // when there last were busyRate requests a second
+	most      time.Time   // when there last were fullRate requests a second
 	figures   [2]figures  // measured without requests, and with requests
 	due       []time.Time // when the echoes that are not back yet were due, the earliest first
 	connected bool        // a connection was made: the server can be reached
@@ -137,20 +142,24 @@ func (p *Probe) Stop() {
 	p.ended.Wait()
 }
 
-// Served tells the probe the number of requests so far and how many are being served: with few
-// requests or none, the probe measures less often.
+// Served tells the probe the number of requests and messages so far, and how many requests are being
+// served: with few or none, the probe measures less often.
 func (p *Probe) Served(requests uint64, inFlight int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
 	if away := now.Sub(p.updated); away > attentive { // the process was stopped; requests may have waited
-		p.serving, p.many = p.serving.Add(away), p.many.Add(away)
+		p.serving, p.many, p.most = p.serving.Add(away), p.many.Add(away), p.most.Add(away)
 	}
 	if requests != p.served || inFlight > 0 {
 		p.serving = now
 	}
-	if float64(requests-p.served) >= busyRate*now.Sub(p.updated).Seconds() {
+	rate := float64(requests-p.served) / now.Sub(p.updated).Seconds()
+	if rate >= busyRate {
 		p.many = now
+	}
+	if rate >= fullRate {
+		p.most = now
 	}
 	p.served, p.updated = requests, now
 }
@@ -210,6 +219,8 @@ func (p *Probe) pace() pace {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
+	case p.updated.Sub(p.most) < attentive:
+		return full
 	case p.updated.Sub(p.many) < attentive:
 		return busy
 	case p.updated.Sub(p.serving) < attentive:

@@ -169,8 +169,8 @@ func TestProbe_IsSeldomWithoutRequests(t *testing.T) {
 		requests uint64
 		inFlight int64
 		pace     pace
-	}{{0, 0, idle}, {5, 0, light}, {5, 0, idle}, {5, 1, light}, {99, 0, light}, {200, 0, busy}} {
-		p.serving, p.many, p.updated = time.Time{}, time.Time{}, time.Now().Add(-time.Second)
+	}{{0, 0, idle}, {5, 0, light}, {5, 0, idle}, {5, 1, light}, {99, 0, light}, {200, 0, busy}, {9000, 0, full}} {
+		p.serving, p.many, p.most, p.updated = time.Time{}, time.Time{}, time.Time{}, time.Now().Add(-time.Second)
 		p.Served(c.requests, c.inFlight)
 		if at, serves := p.pace(), p.current() == &p.figures[1]; at != c.pace || serves == (c.pace == idle) {
 			t.Errorf("%d requests, %d in flight: pace %v, serving %v; want %v", c.requests, c.inFlight, at, serves, c.pace)
@@ -183,10 +183,10 @@ func TestProbe_IsSeldomWithoutRequests(t *testing.T) {
 func TestProbe_AStoppedProcessIsNotIdle(t *testing.T) {
 	p := New(&net.UnixAddr{Name: "x", Net: "unix"})
 	p.Served(500, 3)
-	p.serving, p.many, p.updated = p.serving.Add(-time.Hour), p.updated.Add(-time.Hour), p.updated.Add(-time.Hour)
+	p.serving, p.many, p.most, p.updated = p.serving.Add(-time.Hour), p.updated.Add(-time.Hour), p.updated.Add(-time.Hour), p.updated.Add(-time.Hour)
 	for range 2 { // before Served is called again, and afterwards
-		if at, serves := p.pace(), p.current() == &p.figures[1]; at != busy || !serves {
-			t.Errorf("pace %v, serving %v; want %v", at, serves, busy)
+		if at, serves := p.pace(), p.current() == &p.figures[1]; at != full || !serves {
+			t.Errorf("pace %v, serving %v; want %v", at, serves, full)
 		}
 		p.Served(500, 0)
 	}

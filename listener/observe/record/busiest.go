@@ -7,7 +7,7 @@ import (
 )
 
 // Busiest returns what was counted between two readings for the endpoints with the most requests,
-// the busiest first. If most is 0, it returns all endpoints that had requests.
+// the busiest first. If most is 0, it returns all endpoints that had any, or messages.
 func Busiest(before, after *Counts, most int) []EndpointCounts {
 	type pair struct {
 		a, b *EndpointCounts
@@ -28,8 +28,8 @@ func Busiest(before, after *Counts, most int) []EndpointCounts {
 	return all
 }
 
-// Requested returns, in the order of the later reading, the endpoints that had requests between two
-// readings, with the counts of each before and after. The earlier counts are empty for an endpoint
+// Requested returns, in the order of the later reading, the endpoints that had requests or messages
+// between two readings, with the counts of each before and after. The earlier counts are empty for an endpoint
 // that is new or was removed in between.
 func Requested(before, after *Counts) iter.Seq2[*EndpointCounts, *EndpointCounts] {
 	earlier := earlierIn(before)
@@ -40,7 +40,7 @@ func Requested(before, after *Counts) iter.Seq2[*EndpointCounts, *EndpointCounts
 			if a == nil || !a.Since.Equal(b.Since) {
 				a = new(EndpointCounts)
 			}
-			if b.Requests > a.Requests && !yield(a, b) {
+			if b.Served() > a.Served() && !yield(a, b) {
 				return
 			}
 		}

@@ -258,6 +258,9 @@ func (c *EndpointCounts) After(earlier *EndpointCounts) EndpointCounts {
 	return later
 }
 
+// Served returns the number of requests and of WebSocket messages.
+func (c *EndpointCounts) Served() uint64 { return c.Requests + c.Received + c.Sent }
+
 // plain returns the counts that are single numbers.
 func (c *EndpointCounts) plain() [9]*uint64 {
 	return [...]*uint64{&c.Requests, &c.In, &c.Out, &c.Limited, &c.Refused, &c.Broken, &c.Spoiled, &c.Received, &c.Sent}

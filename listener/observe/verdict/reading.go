@@ -52,7 +52,7 @@ func (s *source) Read() Reading {
 	r.usage = s.meter.read()
 	r.waits, r.pauses = readRuntime()
 	p := s.server.Probe()
-	p.Served(r.All.Requests, r.Counts.InFlight)
+	p.Served(r.All.Served(), r.Counts.InFlight)
 	r.Probe = p.Figures()
 	r.Time = time.Now()
 	return r
@@ -88,7 +88,7 @@ func between(a, b *Reading) Sample {
 	all, matched := b.All.After(&a.All), b.matched.After(&a.matched)
 	s := Sample{
 		Time: b.Time.UTC(), Seconds: apart.Seconds(),
-		Requests: all.Requests, Errors: errorsOf(&all), ErrorKinds: ErrorKindsOf(&matched), Unmatched: all.Requests - matched.Requests,
+		Requests: all.Requests, Messages: all.Served() - all.Requests, Errors: errorsOf(&all), ErrorKinds: ErrorKindsOf(&matched), Unmatched: all.Requests - matched.Requests,
 		Limited: all.Limited, Refused: all.Refused, In: all.In, Out: all.Out,
 		Protocols:      protocolsBetween(&a.Counts, &b.Counts),
 		AcceptFailures: b.Counts.AcceptFailures - a.Counts.AcceptFailures,

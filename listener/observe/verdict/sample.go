@@ -6,6 +6,7 @@ import (
 
 	"mockserver/dispatcher"
 	"mockserver/internal/histogram"
+	"mockserver/internal/statistics"
 	"mockserver/listener/observe/record"
 	"mockserver/matcher"
 )
@@ -23,6 +24,7 @@ type Sample struct {
 	Seconds float64   `json:"seconds" merge:"max" doc:"length of the sample"`
 
 	Requests uint64  `json:"requests" doc:"requests that were answered"`
+	Messages uint64  `json:"messages" doc:"messages of WebSockets, received and sent"`
 	Rate     float64 `json:"rate" merge:"-" doc:"requests a second"`
 	Errors   uint64  `json:"errors" doc:"answers with status 500 or above"`
 	ErrorKinds
@@ -58,8 +60,9 @@ type Sample struct {
 
 	Times[Spread]
 	// The fields below are set only in samples that are judged.
-	timings []timing
-	times   Times[histogram.Snapshot] // what the Spreads summarize
+	timings    []timing
+	times      Times[histogram.Snapshot] // what the Spreads summarize
+	dependence statistics.Dependence     // of the figures of the probe
 
 	Load
 }
@@ -239,9 +242,12 @@ func (s Sample) Alone() Sample {
 	return s
 }
 
-// Idle reports whether nothing was timed: neither a request nor a webhook.
+// Depends says how much what the probe measured depends on itself over time.
+func (s *Sample) Depends(d statistics.Dependence) { s.dependence = d }
+
+// Idle reports whether nothing was timed: no request, no message and no webhook.
 func (s *Sample) Idle() bool {
-	return s.Requests == 0 && s.InFlight == 0 && s.WebhookLag.Count == 0 && s.WebhooksRefused == 0
+	return s.Requests == 0 && s.Messages == 0 && s.InFlight == 0 && s.WebhookLag.Count == 0 && s.WebhooksRefused == 0
 }
 
 // errorsOf returns how many replies had a status of 500 or above.

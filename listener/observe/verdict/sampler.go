@@ -1,5 +1,10 @@
 // Package verdict judges whether the timing of a server can be trusted. Once a second it samples
 // what the server did and the load of its process and machine.
+//
+// It tests one claim: at most 1 % of the requests to each endpoint were late by any part, that is, in
+// passing through the process, by the server's own work, by a wait, or at the end of a latency. The
+// shares of the parts are added, as an upper limit of the share of requests that were late (see Late).
+// The size is a bound of the time by which the parts together delayed 99 of 100 requests.
 package verdict
 
 import (
@@ -9,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"mockserver/internal/histogram"
+	"mockserver/internal/statistics"
 	"mockserver/listener/observe/record"
 )
 
@@ -23,6 +30,9 @@ const (
 	// seldomSeconds.
 	seldomSeconds = 10
 	seldomMost    = 1000
+	// sizedReadings is how many readings are kept, half of seldomSeconds apart: the probe may need up to
+	// twenty seconds for an interval of its 99th percentile.
+	sizedReadings = 5
 	// SamplesKept is the number of samples kept, which cover the last hour. They take about 900
 	// bytes each, 3 MB in total.
 	SamplesKept = 3600
@@ -53,7 +63,7 @@ type Sampler struct {
 	verdict Verdict
 	held    held
 	recent  []Reading // readings of the last seconds, the oldest first; these are judged
-	seldom  []Reading // one or two readings, the older first; for endpoints with few requests
+	seldom  []Reading // readings further apart, the oldest first; for endpoints with few requests, and for sizes
 	logged  bool      // logProblem logged something
 	warned  time.Time // when untrusted timing was logged; zero once trusted timing has been logged
 }
@@ -196,13 +206,13 @@ func (s *Sampler) add(r Reading) (Sample, Verdict) {
 	return sample, s.verdict
 }
 
-// renewed adds the reading last to all if the latest one in all is old enough, so that the first
-// one is between half of seldomSeconds and seldomSeconds old.
+// renewed adds the reading last to all if the latest one in all is old enough, so that the last but one
+// is between half of seldomSeconds and seldomSeconds old.
 func renewed(all []Reading, last Reading) []Reading {
 	if last.Time.Sub(all[len(all)-1].Time) < seldomSeconds/2*Every-Every/2 {
 		return all
 	}
-	return append(all, last)[max(len(all)-1, 0):]
+	return append(all, last)[max(len(all)+1-sizedReadings, 0):]
 }
 
 // recent removes the readings that are not needed to look back the given number of seconds. It goes
@@ -219,9 +229,30 @@ func recent(all []Reading, seconds int) []Reading {
 func (s *Sampler) look() {
 	s.window = Between(&s.marks[0], &s.last)
 	judged := BetweenEndpoints(&s.recent[0], &s.last)
-	seldom := Sample{Time: s.window.Time, timings: timings(&s.seldom[0], &s.last, seldomMost)}
-	s.verdict = s.held.add(judge(&judged, s.thresholds), judgeSeldom(&seldom, s.thresholds), s.window.Time)
+	before := &s.seldom[max(len(s.seldom)-2, 0)]
+	seldom := Sample{Time: s.window.Time, timings: timings(before, &s.last, seldomMost)}
+	seldom.times.Probe, seldom.times.Echo = probed(&before.Probe, &s.last.Probe)
+	s.verdict = s.held.add(judge(&judged, s.sized(&judged), s.thresholds), judgeSeldom(&seldom, s.thresholds), s.window.Time)
 	s.logVerdict()
+}
+
+// sized returns the shortest sample that has enough figures of the probe for an interval of its 99th
+// percentile, or the one that is judged if there is none.
+func (s *Sampler) sized(judged *Sample) *Sample {
+	if carries(&judged.times.Probe) || judged.Idle() {
+		return judged
+	}
+	for i := len(s.seldom) - 2; i >= 0; i-- {
+		if beats, _ := probed(&s.seldom[i].Probe, &s.last.Probe); carries(&beats) {
+			return new(BetweenEndpoints(&s.seldom[i], &s.last))
+		}
+	}
+	return judged
+}
+
+// carries reports whether a distribution determines its 99th percentile.
+func carries(l *histogram.Snapshot) bool {
+	return statistics.Percentile(*l, 0.99, statistics.Dependence{}).Value != nil
 }
 
 // logProblem logs once why the probe cannot connect to the server.
@@ -252,7 +283,7 @@ func (s *Sampler) logVerdict() {
 }
 
 // Judge returns the verdict on a sample alone.
-func (s *Sampler) Judge(sample *Sample) Verdict { return judge(sample, s.thresholds) }
+func (s *Sampler) Judge(sample *Sample) Verdict { return judge(sample, sample, s.thresholds) }
 
 // Now takes a reading with which a run begins or ends. If the run begins, the window begins too,
 // since what happened before is not part of the run.

@@ -71,39 +71,51 @@ type check struct {
 	// threshold of an endpoint; nil means no lower bound.
 	each  func(t *timing) histogram.Snapshot
 	least func(t *timing) float64
+	// together is set for the share of requests that several parts made late.
+	together bool
 	// explains is set for a figure that does not affect a client by itself. It becomes a reason if
-	// its threshold is set explicitly.
+	// its threshold is set explicitly, or if nothing measured its effect.
 	explains bool
+	effect   func(s *Sample) histogram.Snapshot // what measures its effect; nil if that is always measured
 }
 
-// checks contains all checks in the order in which they are listed. Among the reasons, causes come
-// before their effects; the explanations follow.
+// isEffect reports whether the check is about a part of requests that may be late.
+func (c *check) isEffect() bool { return c.each != nil || c.probed != nil }
+
+func beats(s *Sample) histogram.Snapshot  { return s.times.Probe }
+func echoes(s *Sample) histogram.Snapshot { return s.times.Echo }
+
+// checks contains all checks in the order in which they are listed: the reasons, then the explanations.
 var checks = []check{
-	{code: "throttled", unit: share, initial: 0.02, figure: (*Sample).throttledShare, what: "the CPU quota kept threads from running for %s of the time, summed over the CPUs"},
-	{code: "steal", unit: share, initial: 0.2, figure: func(s *Sample) *float64 { return s.Steal }, what: "the hypervisor gave %s of the machine's CPU time to others"},
-	{code: "descriptors", unit: share, initial: 0.9, figure: (*Sample).descriptorShare, what: "%s of the file descriptors that the process may have are open"},
 	{code: "accept", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.AcceptFailures)) }, what: "%s times a connection could not be accepted"},
 	{code: "backlog", unit: number, figure: func(s *Sample) *float64 { return s.ListenDrops }, what: "%s times the system dropped a connection because too many waited to be accepted"},
-	{code: "probe-p99", unit: milliseconds, initial: 2, probed: func(s *Sample) histogram.Snapshot { return s.times.Probe }, what: "the probe was %s late at the 99th percentile, as requests are"},
-	{code: "echo-p99", unit: milliseconds, initial: 2, probed: func(s *Sample) histogram.Snapshot { return s.times.Echo }, what: "a connection of the server to itself, and a byte there and back, took %s at the 99th percentile"},
+	{code: "probe-p99", unit: milliseconds, initial: 2, probed: beats, what: "the probe was %s late at the 99th percentile, as requests are"},
+	{code: "echo-p99", unit: milliseconds, initial: 2, probed: echoes, what: "a connection of the server to itself, and a byte there and back, took %s at the 99th percentile"},
 	{code: "own-p99", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.own }, what: "the server's own work on a request took %s at the 99th percentile"},
 	{code: "upstream-p99", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.upstream }, what: "requests waited %s at the 99th percentile for the URL that their answers come from"},
 	{code: "upstream-wait", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.place }, what: "requests waited %s at the 99th percentile for a free connection to their upstream"},
 	{code: "injection-p99", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.late }, least: (*timing).tolerance, what: "answers with a latency came %s late at the 99th percentile"},
+	{code: "late", unit: share, initial: 0.01, together: true, what: "%s of the requests were late by one part or another"},
 	{code: "lag-p99", unit: milliseconds, initial: 10, figure: (*Sample).lagP99, what: "webhooks were sent %s late at the 99th percentile"},
 	{code: "webhooks-refused", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.WebhooksRefused)) }, what: "%s webhooks were refused because too many were pending or the store did not accept them"},
 	{code: "webhook-store", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.WebhooksUnstored)) }, what: "%s webhooks are only in memory because the store did not accept them"},
 	{code: "shared-state", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.SharedLocally)) }, what: "%s times a replica decided alone on a shared limit, number or turn because the shared state did not answer"},
 	{code: "recording-dropped", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.RecordingDropped)) }, what: "%s exchanges with upstreams were not recorded"},
 	{code: "state-given-up", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.StateGivenUp)) }, what: "%s changes of rows were dropped for lack of room"},
-	{code: "handshakes", unit: share, initial: 0.1, figure: (*Sample).handshakeShare, what: "%s of the requests needed a full TLS handshake because clients do not keep their connections"},
 
+	{code: "throttled", unit: share, initial: 0.02, explains: true, effect: beats, figure: (*Sample).throttledShare, what: "the CPU quota kept threads from running for %s of the time, summed over the CPUs"},
+	{code: "steal", unit: share, initial: 0.2, explains: true, effect: beats, figure: func(s *Sample) *float64 { return s.Steal }, what: "the hypervisor gave %s of the machine's CPU time to others"},
+	{code: "descriptors", unit: share, initial: 0.9, explains: true, effect: echoes, figure: (*Sample).descriptorShare, what: "%s of the file descriptors that the process may have are open"},
+	{code: "handshakes", unit: share, initial: 0.1, explains: true, effect: beats, figure: (*Sample).handshakeShare, what: "%s of the requests needed a full TLS handshake because clients do not keep their connections"},
 	{code: "cpu-quota", unit: share, initial: 0.9, explains: true, figure: (*Sample).CPUShare, what: "the process used %s of the CPU that it may use"},
 	{code: "machine", unit: share, initial: 0.95, explains: true, figure: func(s *Sample) *float64 { return s.MachineCPU }, what: "the CPUs of the machine were busy for %s of the time"},
 	{code: "cpu-wait", unit: milliseconds, initial: 0.1, explains: true, figure: func(s *Sample) *float64 { return s.CPUWait }, what: "threads of the process waited %s for a CPU on average"},
 	{code: "scheduler-p99", unit: milliseconds, initial: 1, explains: true, figure: func(s *Sample) *float64 { return &s.Scheduler.P99 }, what: "goroutines that could run waited %s at the 99th percentile"},
 	{code: "gc-pause", unit: milliseconds, initial: 1, explains: true, figure: func(s *Sample) *float64 { return &s.Pauses.Max }, what: "the garbage collector stopped the process for %s at a time"},
 }
+
+// isUnmeasured reports whether nothing measured the effect of what a check is about.
+func (c *check) isUnmeasured(s *Sample) bool { return c.effect != nil && c.effect(s).Count == 0 }
 
 // look returns the figure of a check and, in at, the threshold to compare it with; of is the
 // endpoint to which the figure belongs, if any.

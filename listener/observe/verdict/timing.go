@@ -5,13 +5,13 @@ import (
 	"time"
 
 	"mockserver/internal/histogram"
-	"mockserver/internal/statistics"
 	"mockserver/listener/observe/record"
 )
 
 // timing contains how long the requests of one endpoint took during a period.
 type timing struct {
 	name     string // name of the endpoint; "" for all requests together
+	requests uint64 // requests that were answered, and messages of a WebSocket
 	own      histogram.Snapshot
 	upstream histogram.Snapshot // the wait of all its requests for remote bodies; empty if none had to wait
 	place    histogram.Snapshot // the wait for a place at an upstream; empty if none had to wait
@@ -25,7 +25,7 @@ type timing struct {
 func timings(a, b *Reading, most uint64) []timing {
 	var all []timing
 	for x, y := range record.Requested(&a.Counts, &b.Counts) {
-		if y.Requests-x.Requests <= most {
+		if y.Served()-x.Served() <= most {
 			all = append(all, timingBetween(y.Endpoint, x, y))
 		}
 	}
@@ -37,6 +37,10 @@ func timings(a, b *Reading, most uint64) []timing {
 func timingBetween(name string, a, b *record.EndpointCounts) timing {
 	t := timing{name: name, own: b.Service.Since(a.Service), injected: b.Injected.Since(a.Injected), late: b.InjectionError.Since(a.InjectionError)}
 	t.total, t.upstream, t.place = b.Total.Since(a.Total), b.Fetched.Since(a.Fetched), b.UpstreamWait.Since(a.UpstreamWait)
+	t.requests = t.total.Count + b.Received - a.Received + b.Sent - a.Sent
+	if t.isTimed() { // these waits are part of the latency
+		t.upstream, t.place = histogram.Snapshot{}, histogram.Snapshot{}
+	}
 	if t.upstream.Count > 0 {
 		t.upstream = t.upstream.OutOf(t.total.Count) // most requests may have been served from a copy
 	}
@@ -46,37 +50,16 @@ func timingBetween(name string, a, b *record.EndpointCounts) timing {
 	return t
 }
 
-// added returns the largest time that the server added to 99 of 100 responses. For responses with a
-// latency, the server does its own work during the latency.
+// isTimed reports whether all requests had a latency.
+func (t *timing) isTimed() bool { return t.late.Count > 0 && t.late.Count == t.total.Count }
+
+// added estimates how much the server added to 99 of 100 responses, to compare endpoints.
 func (t *timing) added() time.Duration {
 	late := t.late.Quantile(0.99)
-	if t.late.Count > 0 && t.late.Count == t.total.Count {
+	if t.isTimed() {
 		return late
 	}
-	return max(late, t.own.Quantile(0.99)+t.upstream.Quantile(0.99))
-}
-
-// addedFigure is the figure that added returns, with its interval.
-func (t *timing) addedFigure() statistics.Figure {
-	p99 := func(l histogram.Snapshot) statistics.Figure {
-		return statistics.Percentile(l, 0.99, statistics.Dependence{})
-	}
-	if late := t.late.Quantile(0.99); t.late.Count > 0 && late == t.added() {
-		return p99(t.late)
-	}
-	if t.upstream.Count == 0 {
-		return p99(t.own)
-	}
-	return plus(p99(t.own), p99(t.upstream))
-}
-
-// plus adds two figures. Its interval is that of figures that are large together.
-func plus(a, b statistics.Figure) statistics.Figure {
-	sum := statistics.Figure{Samples: min(a.Samples, b.Samples)}
-	if a.Value != nil && b.Value != nil {
-		sum.Value, sum.Low, sum.High = new(*a.Value+*b.Value), new(*a.Low+*b.Low), new(*a.High+*b.High)
-	}
-	return sum
+	return max(late, t.own.Quantile(0.99)+t.upstream.Quantile(0.99)+t.place.Quantile(0.99))
 }
 
 // exceeds reports whether the 99th percentile of durations is certainly above a limit in
@@ -85,9 +68,8 @@ func exceeds(l histogram.Snapshot, limit float64) bool {
 	if Milliseconds(l.Quantile(0.99)) <= limit {
 		return false
 	}
-	within := l.Buckets([]time.Duration{time.Duration(limit * float64(time.Millisecond))})[0]
 	expected := float64(l.Count) / 100
-	return float64(l.Count-within) > expected+3*math.Sqrt(expected)+1
+	return float64(l.Over(asDuration(limit))) > expected+3*math.Sqrt(expected)+1
 }
 
 // provenLate is the minimum length of the time during which, according to a probe, all requests
@@ -108,7 +90,7 @@ func probeLate(l histogram.Snapshot, limit float64) *float64 {
 		return new(0.0)
 	}
 	p99 := Milliseconds(l.Quantile(min(0.99, 1-2.5/float64(l.Count))))
-	if p99 > limit && l.Above(time.Duration(limit*float64(time.Millisecond))) < provenLate {
+	if p99 > limit && l.Above(asDuration(limit)) < provenLate {
 		p99 = limit
 	}
 	return &p99

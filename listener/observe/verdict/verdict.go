@@ -2,9 +2,9 @@ package verdict
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"mockserver/internal/statistics"
@@ -14,9 +14,10 @@ import (
 // was declared, and not delays of the server or its machine.
 type Verdict struct {
 	Trusted bool   `json:"trusted" doc:"whether the timing can be trusted"`
-	Idle    bool   `json:"idle" doc:"whether nothing was timed: there was neither a request nor a webhook"`
+	Idle    bool   `json:"idle" doc:"whether nothing was timed: there was no request, no message and no webhook"`
+	Late    *Late  `json:"late" doc:"share of the requests that were late; null if there were none"`
 	Size    string `json:"size" doc:"how much the server added to what is declared, in words; empty if no endpoint had a request"`
-	// Added is the sum of percentiles in Size, with the sum of their intervals.
+	// Added is the figure in Size, which states the upper end of its interval.
 	Added   *statistics.Figure `json:"added" doc:"the same in milliseconds; null if no endpoint had a request"`
 	Since   time.Time          `json:"since" doc:"when it began to hold"`
 	Reasons []Reason           `json:"reasons" doc:"why the timing cannot be trusted: one for each figure above its threshold that a client can feel"`
@@ -43,31 +44,56 @@ func (s *Sample) Over(r *Reason) bool {
 	return figure != nil && *figure > r.Threshold
 }
 
-// judge returns the verdict on a sample alone: every Since is the beginning of the sample.
-func judge(s *Sample, thresholds Thresholds) Verdict {
+// judge returns the verdict on a sample alone: every Since is the beginning of the sample. The size is
+// that of the sample sized, which is longer if s has too few figures of the probe.
+func judge(s, sized *Sample, thresholds Thresholds) Verdict {
 	begun := s.Time.Add(-time.Duration(s.Seconds * float64(time.Second)))
-	size, added := s.size()
-	v := Verdict{
-		Idle: s.Idle(), Size: size, Added: added, Since: begun, Reasons: []Reason{}, Explanations: []Reason{}, Unknown: []string{}, Seconds: s.Seconds,
-	}
+	v := Verdict{Idle: s.Idle(), Since: begun, Reasons: []Reason{}, Explanations: []Reason{}, Unknown: []string{}, Seconds: s.Seconds}
+	blamed := 0.0
 	for i := range checks {
 		c := &checks[i]
 		limit, set := thresholds.of(c)
 		if math.IsInf(limit, 1) {
 			continue
 		}
+		if c.together {
+			v.judgeTogether(c, s, thresholds, limit)
+			continue
+		}
 		r, known := c.reason(s, limit, begun)
 		switch {
 		case !known:
 			v.Unknown = append(v.Unknown, c.code)
-		case r != nil && c.explains && !set:
+		case r != nil && c.explains && !set && !c.isUnmeasured(s):
 			v.Explanations = append(v.Explanations, *r)
 		case r != nil:
 			v.Reasons = append(v.Reasons, *r)
 		}
+		if r != nil && c.probed != nil {
+			blamed = max(blamed, r.Number)
+		}
 	}
+	v.Size, v.Added = sized.size(blamed)
 	v.Trusted = len(v.Reasons) == 0
 	return v
+}
+
+// judgeTogether adds the reason that several parts of requests are late together, unless one of them is
+// a reason by itself.
+func (v *Verdict) judgeTogether(c *check, s *Sample, thresholds Thresholds, most float64) {
+	var certain *Late
+	v.Late, certain = s.lateness(thresholds, most)
+	alone := slices.ContainsFunc(v.Reasons, func(r Reason) bool {
+		return slices.ContainsFunc(checks, func(c check) bool { return c.code == r.Code && c.isEffect() })
+	})
+	if certain == nil || alone {
+		return
+	}
+	one := *c
+	one.what += " (" + strings.ReplaceAll(certain.text(), "%", "%%") + ")"
+	v.Reasons = append(v.Reasons, Reason{
+		Code: c.code, Text: one.text(certain.Endpoint, certain.Share, most), Number: certain.Share, Threshold: most, Unit: c.unit.name, Since: v.Since,
+	})
 }
 
 // reason returns the reason that a check finds in a sample, or nil if the figure is not above the
@@ -85,16 +111,22 @@ func (c *check) reason(s *Sample, limit float64, since time.Time) (r *Reason, kn
 
 // judgeSeldom returns the reasons found in the timing of endpoints with few requests.
 func judgeSeldom(s *Sample, thresholds Thresholds) []Reason {
-	var found []Reason
+	v := Verdict{Since: s.Time}
 	for i := range checks {
 		c := &checks[i]
-		if limit, _ := thresholds.of(c); c.each != nil && !math.IsInf(limit, 1) {
+		limit, _ := thresholds.of(c)
+		if math.IsInf(limit, 1) {
+			continue
+		}
+		if c.together {
+			v.judgeTogether(c, s, thresholds, limit)
+		} else if c.each != nil {
 			if r, _ := c.reason(s, limit, s.Time); r != nil {
-				found = append(found, *r)
+				v.Reasons = append(v.Reasons, *r)
 			}
 		}
 	}
-	return found
+	return v.Reasons
 }
 
 // holdSeconds is how long a reason remains in effect after it was last found, so that a figure
@@ -167,33 +199,4 @@ func worst(all []heldReason) []Reason {
 		reasons[i].Since = h.since
 	}
 	return reasons
-}
-
-// size returns how much the server added to the responses of the endpoint to which it added most, in
-// words and as a figure. Both are empty if there were no requests.
-func (s *Sample) size() (text string, added *statistics.Figure) {
-	var most *timing
-	for i := range s.timings {
-		if t := &s.timings[i]; t.name != "" && (most == nil || t.added() > most.added()) {
-			most = t
-		}
-	}
-	if most == nil {
-		return "", nil
-	}
-	sum := most.added()
-	figure := most.addedFigure()
-	if late := probeLate(s.times.Probe, math.Inf(1)); late != nil {
-		sum += time.Duration(*late * float64(time.Millisecond))
-		figure = plus(figure, statistics.Percentile(s.times.Probe, 0.99, statistics.Dependence{}))
-	}
-	text = fmt.Sprintf("The server added at most %s ms", Short(Milliseconds(sum)))
-	if figure.Value != nil {
-		text += fmt.Sprintf(" (%s to %s ms)", Short(*figure.Low), Short(*figure.High))
-	}
-	text += " to 99 of 100 responses of " + most.name
-	if total := most.total.Quantile(0.99); total > sum {
-		text += fmt.Sprintf(", %s %% of their 99th percentile", Short(100*float64(sum)/float64(total)))
-	}
-	return text + ".", &figure
 }

@@ -116,7 +116,7 @@ func TestVerdict_AStoppedProcessIsNotTrusted(t *testing.T) {
 	p.WaitLine(0, "INFO", "the timing can be trusted")
 }
 
-// A busy loop that shares the CPU quota of the process uses it up.
+// A busy loop that shares the CPU quota of the process uses it up, which explains why requests are late.
 func TestVerdict_AQuotaThatIsUsedUpIsNamed(t *testing.T) {
 	group := quotaOf(t, 20_000) // a fifth of a CPU
 	loop, _ := busyLoop(t)
@@ -128,7 +128,7 @@ func TestVerdict_AQuotaThatIsUsedUpIsNamed(t *testing.T) {
 	harness.Until(t, "the quota is named", func() bool {
 		within.Get("/timed").Want(t, 200, "ok")
 		v := verdictOf(t, admin)
-		return !v.Trusted && v.has("throttled")
+		return !v.Trusted && v.explained("throttled")
 	})
 }
 
