@@ -79,9 +79,6 @@ type check struct {
 	effect   func(s *Sample) histogram.Snapshot // what measures its effect; nil if that is always measured
 }
 
-// isEffect reports whether the check is about a part of requests that may be late.
-func (c *check) isEffect() bool { return c.each != nil || c.probed != nil }
-
 func beats(s *Sample) histogram.Snapshot  { return s.times.Probe }
 func echoes(s *Sample) histogram.Snapshot { return s.times.Echo }
 
@@ -113,9 +110,6 @@ var checks = []check{
 	{code: "scheduler-p99", unit: milliseconds, initial: 1, explains: true, figure: func(s *Sample) *float64 { return &s.Scheduler.P99 }, what: "goroutines that could run waited %s at the 99th percentile"},
 	{code: "gc-pause", unit: milliseconds, initial: 1, explains: true, figure: func(s *Sample) *float64 { return &s.Pauses.Max }, what: "the garbage collector stopped the process for %s at a time"},
 }
-
-// isUnmeasured reports whether nothing measured the effect of what a check is about.
-func (c *check) isUnmeasured(s *Sample) bool { return c.effect != nil && c.effect(s).Count == 0 }
 
 // look returns the figure of a check and, in at, the threshold to compare it with; of is the
 // endpoint to which the figure belongs, if any.

@@ -64,7 +64,7 @@ func judge(s, sized *Sample, thresholds Thresholds) Verdict {
 		switch {
 		case !known:
 			v.Unknown = append(v.Unknown, c.code)
-		case r != nil && c.explains && !set && !c.isUnmeasured(s):
+		case r != nil && c.explains && !set && (c.effect == nil || c.effect(s).Count > 0):
 			v.Explanations = append(v.Explanations, *r)
 		case r != nil:
 			v.Reasons = append(v.Reasons, *r)
@@ -81,18 +81,20 @@ func judge(s, sized *Sample, thresholds Thresholds) Verdict {
 // judgeTogether adds the reason that several parts of requests are late together, unless one of them is
 // a reason by itself.
 func (v *Verdict) judgeTogether(c *check, s *Sample, thresholds Thresholds, most float64) {
-	var certain *Late
-	v.Late, certain = s.lateness(thresholds, most)
-	alone := slices.ContainsFunc(v.Reasons, func(r Reason) bool {
-		return slices.ContainsFunc(checks, func(c check) bool { return c.code == r.Code && c.isEffect() })
-	})
-	if certain == nil || alone {
+	late, certain := s.lateness(thresholds, most)
+	v.Late = late
+	for _, r := range v.Reasons {
+		certain = certain && !slices.ContainsFunc(checks, func(c check) bool {
+			return c.code == r.Code && (c.each != nil || c.probed != nil)
+		})
+	}
+	if !certain {
 		return
 	}
 	one := *c
-	one.what += " (" + strings.ReplaceAll(certain.text(), "%", "%%") + ")"
+	one.what += " (" + strings.ReplaceAll(late.text(), "%", "%%") + ")"
 	v.Reasons = append(v.Reasons, Reason{
-		Code: c.code, Text: one.text(certain.Endpoint, certain.Share, most), Number: certain.Share, Threshold: most, Unit: c.unit.name, Since: v.Since,
+		Code: c.code, Text: one.text(late.Endpoint, late.Share, most), Number: late.Share, Threshold: most, Unit: c.unit.name, Since: v.Since,
 	})
 }
 
