@@ -65,7 +65,10 @@ var intercepted sync.Map
 
 // handling makes connections be served by a server, as Server.listen does.
 func handling(s *Server, l *wire.Connections) *wire.Connections {
-	l.Handler, l.MaxBody, l.Timed = s.calls, s.opts.MaxBody, s.calls.Recorder != nil
+	l.Handler, l.MaxBody = s.calls, s.opts.MaxBody
+	if s.calls.Recorder != nil {
+		l.TimeReads(s.calls.Recorder.Begun())
+	}
 	if seen, ok := intercepted.Load(s); ok {
 		l.Handler = interceptor{s.calls, seen.(func(*wire.Exchange))}
 	}

@@ -341,7 +341,10 @@ func (s *Server) listen() error {
 		s.listener.HTTP2 = s.calls.ServeHTTP2
 	}
 	s.listener.Handler, s.listener.MaxBody = s.calls, s.opts.MaxBody
-	s.listener.General, s.listener.Timed = s.opts.AccessLog || s.opts.ServerTiming, s.calls.Recorder != nil
+	s.listener.General = s.opts.AccessLog || s.opts.ServerTiming
+	if s.calls.Recorder != nil {
+		s.listener.TimeReads(s.calls.Recorder.Begun())
+	}
 	return nil
 }
 

@@ -176,10 +176,13 @@ func (s *Server) replyFixed(lookup func(path []byte) *Fixed, c *wire.Connection,
 // countFixed counts a fixed response that is about to be written, and reports whether the journal
 // stores the request.
 func (s *Server) countFixed(c *wire.Connection, f *Fixed, request []byte) (inJournal bool) {
-	came, took := c.LastRead()
+	read, took := c.LastRead()
+	came, last := c.Came()
+	s.Recorder.Arrive(c.Shard(), came, last)
+	c.Answered(read + took)
 	fixed, wanted := s.Recorder.CountFixed(f.counters, c.Shard(), f.status, len(f.Body), took)
 	if wanted {
-		fixed.Response, fixed.Request, fixed.Time, fixed.Remote, fixed.TLS = f, bytes.Clone(request), c.TimeOf(came), c.RemoteAddr(), c.TLS
+		fixed.Response, fixed.Request, fixed.Time, fixed.Remote, fixed.TLS = f, bytes.Clone(request), c.TimeOf(read), c.RemoteAddr(), c.TLS
 		s.Recorder.Journal().AddFixed(fixed)
 	}
 	return wanted

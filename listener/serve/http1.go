@@ -46,6 +46,9 @@ func (s *Server) exchange(c *Call, x *wire.Exchange) (err error) {
 			err = x.Conn.Flush()
 		}
 	}
+	if s.Recorder != nil && x.Conn != nil && (p.Passed != nil || c.fault != nil) { // it took time to send
+		s.leave(c, time.Since(c.In.Time))
+	}
 	c.Release()
 	return err
 }
@@ -165,6 +168,8 @@ func (s *Server) refuse(c *Call, f reply.Failure, message string) {
 		conn.Refuse()
 	}
 	if s.Recorder != nil {
+		s.arrive(c)
+		s.leave(c, time.Since(c.In.Time))
 		s.Recorder.Refused(&c.In, &c.Reply, c.peer.Shard())
 	}
 	if s.AccessLog {

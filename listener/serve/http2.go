@@ -40,13 +40,16 @@ func (s *Server) StartHTTP2(maxAge time.Duration, alarm func(time.Time)) {
 // read contains the bytes already read from it, including the HTTP/2 preface.
 func (s *Server) ServeHTTP2(conn *wire.Connection, read []byte) {
 	defer func() { _ = conn.CloseNow() }() // it is closed either way
-	if err := s.HTTP2.Serve(beyond{conn}, read, conn.Shard()); err != nil {
+	if err := s.HTTP2.Serve(beyond{conn, new(visit)}, read, conn.Shard()); err != nil {
 		s.Log.Debug("connection", "remote", conn.RemoteAddr().String(), "detail", err.Error())
 	}
 }
 
 // beyond is a connection that has left HTTP/1.1.
-type beyond struct{ *wire.Connection }
+type beyond struct {
+	*wire.Connection
+	visit *visit
+}
 
 // Read reads what the client sends, without interpreting it.
 func (c beyond) Read(b []byte) (int, error) { return c.Stream().Read(b) }

@@ -58,7 +58,13 @@ func (sn *World) match(c *Call) int {
 // is called for every request; finish is its counterpart.
 func (s *Server) begin(c *Call) {
 	c.MaxText = s.MaxResponse
-	if s.Recorder != nil && !c.immediate {
+	if s.Recorder == nil {
+		return
+	}
+	if !c.direct { // otherwise it may have to begin again
+		s.arrive(c)
+	}
+	if !c.immediate {
 		s.Recorder.Enter(c.peer.Shard())
 	}
 }
@@ -170,7 +176,12 @@ func (s *Server) finish(c *Call) {
 		if c.again {
 			return
 		}
-		s.Recorder.End(&c.In, &c.Reply, &c.Trace, c.peer.Shard(), c.took(), c.peer.HasLeft())
+		if c.direct {
+			s.arrive(c)
+		}
+		took := c.took()
+		s.leave(c, took)
+		s.Recorder.End(&c.In, &c.Reply, &c.Trace, c.peer.Shard(), took, c.peer.HasLeft())
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"mockserver/config/item"
 	"mockserver/internal/histogram"
+	"mockserver/listener/observe/arrivals"
 	"mockserver/matcher"
 )
 
@@ -22,6 +23,7 @@ type Counts struct {
 	Malformed EndpointCounts // invalid requests that were answered with 400, 408, 413 or 431
 	Gone      EndpointCounts // requests to removed endpoints
 
+	Arrivals arrivals.Figures
 	// Protocols is how many of all these requests arrived over each protocol.
 	Protocols [matcher.Protocols]uint64
 	// AcceptFailures is how often a connection could not be accepted, because no file descriptor
@@ -179,7 +181,7 @@ type EndpointCounts struct {
 // between them. The fields that the recorder does not count, such as Connections and Sets, are left
 // empty.
 func (r *Recorder) Counts() Counts {
-	c := Counts{Time: time.Now(), Started: r.begun}
+	c := Counts{Time: time.Now(), Started: r.begun, Arrivals: r.arrived()}
 	for i := range r.lanes {
 		c.InFlight += r.lanes[i].serving.Load()
 	}

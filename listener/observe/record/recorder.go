@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/listener/observe/arrivals"
 	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
@@ -26,6 +27,10 @@ type Recorder struct {
 	begun   time.Time
 	journal *Journal
 	misses  Misses
+
+	arriving sync.Mutex // guards arrivals
+	arrivals *arrivals.Series
+	rings    []*arrivals.Ring // those of the lanes
 
 	unmatched *Counters // requests that no endpoint answered
 	options   *Counters // OPTIONS requests that the server answers itself
@@ -48,6 +53,7 @@ type lane struct {
 	others  [matcher.Protocols - 1]atomic.Uint64 // requests over protocols other than HTTP/1.1
 	_       [128 - 8*matcher.Protocols]byte
 	rows    [maxRows]atomic.Pointer[Shard]
+	ring    arrivals.Ring
 }
 
 const (
@@ -70,7 +76,10 @@ func New(o Options) *Recorder {
 	}
 	r := &Recorder{
 		lanes: make([]lane, lanes), begun: time.Now(), journal: newJournal(o.Journal),
-		known: map[identity]*Counters{}, retired: map[*places]struct{}{},
+		known: map[identity]*Counters{}, retired: map[*places]struct{}{}, arrivals: arrivals.NewSeries(),
+	}
+	for i := range r.lanes {
+		r.rings = append(r.rings, &r.lanes[i].ring)
 	}
 	for row := range uint32(maxRows) {
 		r.rows = append(r.rows, maxRows-row)
@@ -176,6 +185,26 @@ func (r *Recorder) Journal() *Journal {
 
 // Misses returns the requests that no endpoint answered.
 func (r *Recorder) Misses() *Misses { return &r.misses }
+
+// Begun returns when the recorder began: the times of arrivals are times since then.
+func (r *Recorder) Begun() time.Time { return r.begun }
+
+// Arrive counts the arrival of a request on a connection of a shard: see arrivals.Ring.
+func (r *Recorder) Arrive(shard uint32, at, last time.Duration) { r.lane(shard).ring.Arrive(at, last) }
+
+// Track compares arrivals with a schedule from now on; nil for none.
+func (r *Recorder) Track(schedule *arrivals.Schedule) {
+	r.arriving.Lock()
+	defer r.arriving.Unlock()
+	r.arrivals.Track(schedule)
+}
+
+// arrived returns the figures of all arrivals so far.
+func (r *Recorder) arrived() arrivals.Figures {
+	r.arriving.Lock()
+	defer r.arriving.Unlock()
+	return r.arrivals.Read(r.rings, time.Since(r.begun))
+}
 
 // Enter counts a request as in progress, on a connection of a shard, until Leave is called.
 func (r *Recorder) Enter(shard uint32) { r.lane(shard).serving.Add(1) }

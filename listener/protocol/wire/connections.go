@@ -29,7 +29,6 @@ type Connections struct {
 	Handler Handler // answers the requests
 	MaxBody int     // maximum size of a request body, in bytes
 	General bool    // plain requests are served like all others
-	Timed   bool    // the times of reads are noted: see LastRead
 	// HTTP2 serves a connection whose client began with the preface of HTTP/2; read contains the
 	// preface and the bytes after it. If HTTP2 is nil, such a client is refused.
 	HTTP2 func(c *Connection, read []byte)
@@ -40,6 +39,8 @@ type Connections struct {
 	// text are refused.
 	Handshake func(c *Connection, socket net.Conn) (*tls.Conn, error)
 	OnlyTLS   bool
+
+	timed bool // the times of reads are noted: see TimeReads
 
 	failures    atomic.Uint64 // number of failures to accept
 	handshaking atomic.Int64  // nanoseconds, see HandshakeTime
@@ -82,6 +83,10 @@ func (c *Connections) AlarmAt(t time.Time) { c.alarm.at(t) }
 
 // StopAlarm stops the alarm that StartAlarm started.
 func (c *Connections) StopAlarm() { c.alarm.close() }
+
+// TimeReads makes connections note when they are read, as time since base. It is called before the
+// first connection is accepted.
+func (c *Connections) TimeReads(base time.Time) { c.timed, c.clock.base = true, base }
 
 // Failures returns how often a connection could not be accepted.
 func (c *Connections) Failures() uint64 { return c.failures.Load() }

@@ -123,6 +123,14 @@ func (c *Connection) lateness() string {
 func (c *Connection) Read(b []byte) (int, error) {
 	if len(c.held) > 0 {
 		c.arrived = c.heldAt
+		switch {
+		case !c.from.timed:
+		case c.heldAt.IsZero(): // the connection was parked
+			c.readAt = c.from.clock.exactly()
+			c.cameAt = c.readAt
+		default:
+			c.cameAt = c.heldAt.Sub(c.from.clock.base)
+		}
 		return c.ReadHeld(b), nil
 	}
 	c.arrived, c.heldAt = time.Time{}, time.Time{}
@@ -138,8 +146,9 @@ func (c *Connection) Read(b []byte) (int, error) {
 		return 0, c.failed
 	}
 	c.leaveIdle()
-	if c.from.Timed {
+	if c.from.timed {
 		c.readAt = c.from.clock.exactly()
+		c.cameAt = c.readAt
 	}
 	if err != nil {
 		if len(some) == 0 && c.isIdle() && errors.Is(err, os.ErrDeadlineExceeded) && !c.from.isEnding() {

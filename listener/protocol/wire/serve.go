@@ -109,7 +109,7 @@ func (c *Connection) next() error {
 		case c.upgraded.Load() || c.ended:
 			return io.EOF
 		}
-		if c.arrived = c.heldAt; c.from.Timed && c.hasMore() {
+		if c.arrived = c.heldAt; c.from.timed && c.hasMore() {
 			c.readAt = c.from.clock.exactly()
 		}
 		if err := c.readHead(); err != nil {

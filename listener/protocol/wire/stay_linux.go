@@ -97,8 +97,9 @@ func (s *stay) once(fd uintptr) bool {
 func (s *stay) answers(b []byte) bool {
 	c := s.c
 	c.leaveIdle()
-	if c.from.Timed {
+	if c.from.timed {
 		c.readAt = c.from.clock.exactly()
+		c.cameAt = c.readAt
 	}
 	if whole, err := c.look(b); !whole || err != nil || !c.isPlain || c.size != len(b) {
 		return false // the loop finds the same
