@@ -106,6 +106,7 @@ mockserver/listener -> mockserver/fetcher
 mockserver/listener -> mockserver/listener/compile
 mockserver/listener -> mockserver/listener/memory/data
 mockserver/listener -> mockserver/listener/memory/shared
+mockserver/listener -> mockserver/listener/observe/arrivals
 mockserver/listener -> mockserver/listener/observe/probe
 mockserver/listener -> mockserver/listener/observe/record
 mockserver/listener -> mockserver/listener/observe/recording
@@ -146,16 +147,19 @@ mockserver/listener/control/admin -> mockserver/listener/control/fleet
 mockserver/listener/control/admin -> mockserver/listener/control/runs
 mockserver/listener/control/admin -> mockserver/listener/memory/data
 mockserver/listener/control/admin -> mockserver/listener/memory/state
+mockserver/listener/control/admin -> mockserver/listener/observe/arrivals
 mockserver/listener/control/admin -> mockserver/listener/observe/record
 mockserver/listener/control/admin -> mockserver/listener/observe/recording
 mockserver/listener/control/admin -> mockserver/listener/observe/verdict
 mockserver/listener/control/admin -> mockserver/listener/protocol/certs
 mockserver/listener/control/admin -> mockserver/matcher
 mockserver/listener/control/fleet -> mockserver/listener/control/runs
+mockserver/listener/control/fleet -> mockserver/listener/observe/arrivals
 mockserver/listener/control/runs -> mockserver/config
 mockserver/listener/control/runs -> mockserver/config/item
 mockserver/listener/control/runs -> mockserver/config/settings
 mockserver/listener/control/runs -> mockserver/dispatcher
+mockserver/listener/control/runs -> mockserver/listener/observe/arrivals
 mockserver/listener/control/runs -> mockserver/listener/observe/record
 mockserver/listener/control/runs -> mockserver/listener/observe/verdict
 mockserver/listener/listenertest -> mockserver/config
@@ -182,6 +186,7 @@ mockserver/listener/observe/record -> mockserver/config
 mockserver/listener/observe/record -> mockserver/config/item
 mockserver/listener/observe/record -> mockserver/config/policy
 mockserver/listener/observe/record -> mockserver/config/syntax
+mockserver/listener/observe/record -> mockserver/listener/observe/arrivals
 mockserver/listener/observe/record -> mockserver/listener/reply
 mockserver/listener/observe/record -> mockserver/matcher
 mockserver/listener/observe/record -> mockserver/renderer
@@ -232,6 +237,7 @@ mockserver/listener/serve -> mockserver/dispatcher
 mockserver/listener/serve -> mockserver/fetcher/upstream
 mockserver/listener/serve -> mockserver/listener/compile
 mockserver/listener/serve -> mockserver/listener/memory/data
+mockserver/listener/serve -> mockserver/listener/observe/arrivals
 mockserver/listener/serve -> mockserver/listener/observe/record
 mockserver/listener/serve -> mockserver/listener/observe/recording
 mockserver/listener/serve -> mockserver/listener/observe/sentry

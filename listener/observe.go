@@ -9,6 +9,7 @@ import (
 	"mockserver/config"
 	"mockserver/dispatcher"
 	"mockserver/listener/compile/traffic"
+	"mockserver/listener/observe/arrivals"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/observe/recording"
 )
@@ -32,6 +33,13 @@ func (s *Server) Counts() record.Counts {
 		}
 	}
 	return c
+}
+
+// TrackArrivals compares the arrivals of requests with a schedule from now on; nil for none.
+func (s *Server) TrackArrivals(schedule *arrivals.Schedule) {
+	if s.calls.Recorder != nil {
+		s.calls.Recorder.Track(schedule)
+	}
 }
 
 // Journal returns the stored requests, the newest first. The list is a copy, but the requests must

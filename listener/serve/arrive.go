@@ -14,8 +14,8 @@ import (
 
 // visit is what is known about when the streams of a connection came.
 type visit struct {
-	open     atomic.Int32 // streams whose responses are not made yet
-	answered atomic.Int64 // when the last response was made, in ns since the recorder began; 0 before
+	open    atomic.Int32 // streams whose responses are not made yet
+	replied atomic.Int64 // when the last response was made, in ns since the recorder began; 0 before
 }
 
 // arrive counts the arrival of a request.
@@ -27,7 +27,7 @@ func (s *Server) arrive(c *Call) {
 	case *h2.Stream:
 		v, last := p.Conn().(beyond).visit, arrivals.UnderWay
 		if v.open.Add(1) == 1 {
-			last = time.Duration(v.answered.Load())
+			last = time.Duration(v.replied.Load())
 		}
 		s.Recorder.Arrive(p.Shard(), p.Arrived().Sub(s.Recorder.Begun()), last)
 	}
@@ -42,10 +42,10 @@ func (s *Server) leave(c *Call, took time.Duration) {
 			read, _ := p.LastRead()
 			at = read + took
 		}
-		p.Answered(at)
+		p.Replied(at)
 	case *h2.Stream:
 		v := p.Conn().(beyond).visit
-		v.answered.Store(int64(at))
+		v.replied.Store(int64(at))
 		v.open.Add(-1)
 	}
 }

@@ -179,7 +179,7 @@ func (s *Server) countFixed(c *wire.Connection, f *Fixed, request []byte) (inJou
 	read, took := c.LastRead()
 	came, last := c.Came()
 	s.Recorder.Arrive(c.Shard(), came, last)
-	c.Answered(read + took)
+	c.Replied(read + took)
 	fixed, wanted := s.Recorder.CountFixed(f.counters, c.Shard(), f.status, len(f.Body), took)
 	if wanted {
 		fixed.Response, fixed.Request, fixed.Time, fixed.Remote, fixed.TLS = f, bytes.Clone(request), c.TimeOf(read), c.RemoteAddr(), c.TLS

@@ -46,7 +46,7 @@ func (a *Admin) startFleetRun(w http.ResponseWriter, r *http.Request) {
 	if asked.Name = strings.TrimSpace(asked.Name); !isRunName(w, asked.Name) {
 		return
 	}
-	if _, fine := settleOf(w, asked.Settle); !fine {
+	if _, fine := settleOf(w, asked.Settle); !fine || !isSchedule(w, asked.Schedule) {
 		return
 	}
 	run, err := a.fleet.Begin(context.WithoutCancel(r.Context()), fleet.Beginning(asked))

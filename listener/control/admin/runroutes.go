@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"mockserver/listener/control/runs"
+	"mockserver/listener/observe/arrivals"
 	"mockserver/listener/observe/verdict"
 )
 
@@ -61,9 +62,10 @@ func (a *Admin) listRuns(w http.ResponseWriter, r *http.Request) {
 
 // newRun is the body of a request that starts a run.
 type newRun struct {
-	Name   string `json:"name,omitempty" doc:"name of the run, at most 100 characters"`
-	Reset  bool   `json:"reset-state,omitempty" doc:"true drops the changes to all rows first"`
-	Settle string `json:"settle,omitempty" doc:"how long after its end the webhooks of the run are waited for, such as 2m; 30s by default, 0s for not at all"`
+	Name     string                `json:"name,omitempty" doc:"name of the run, at most 100 characters"`
+	Reset    bool                  `json:"reset-state,omitempty" doc:"true drops the changes to all rows first"`
+	Settle   string                `json:"settle,omitempty" doc:"how long after its end the webhooks of the run are waited for, such as 2m; 30s by default, 0s for not at all"`
+	Schedule *arrivals.NewSchedule `json:"schedule,omitempty" doc:"what the load generator is to do: the report compares arrivals with it"`
 	// The fields below are sent by the coordinator of a fleet's run.
 	ID    string         `json:"id,omitempty" doc:"ID of the run, with a letter in it; its number by default"`
 	Fleet *newMembership `json:"fleet,omitempty" doc:"the run of the fleet that it is part of"`
@@ -90,10 +92,10 @@ func (a *Admin) startRun(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	settle, fine := settleOf(w, asked.Settle)
-	if !fine {
+	if !fine || !isSchedule(w, asked.Schedule) {
 		return
 	}
-	entry, err := a.runs.Begin(runs.Beginning{ID: asked.ID, Name: asked.Name, Fleet: (*runs.Membership)(asked.Fleet), Settle: settle})
+	entry, err := a.runs.Begin(runs.Beginning{ID: asked.ID, Name: asked.Name, Fleet: (*runs.Membership)(asked.Fleet), Settle: settle, Schedule: (*arrivals.Schedule)(asked.Schedule)})
 	if err != nil {
 		refuse(w, http.StatusConflict, "run_under_way", "Run under way", err.Error())
 		return
@@ -113,6 +115,15 @@ func isRunName(w http.ResponseWriter, name string) bool {
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", fmt.Sprintf("name is longer than %d characters, or contains control characters", runs.NameLength))
 	}
 	return fine
+}
+
+// isSchedule reports whether a schedule is valid or missing, and refuses the request if it is not.
+func isSchedule(w http.ResponseWriter, s *arrivals.NewSchedule) bool {
+	problem := (*arrivals.Schedule)(s).Problem()
+	if problem != "" {
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", problem)
+	}
+	return problem == ""
 }
 
 // settleOf parses how long the webhooks of a run are waited for, and refuses the request if the text is

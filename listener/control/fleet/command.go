@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -18,6 +20,7 @@ import (
 	"mockserver/internal/flags"
 	"mockserver/internal/wording"
 	"mockserver/listener/control/runs"
+	"mockserver/listener/observe/arrivals"
 )
 
 // Exit codes. Otherwise fleet run exits with the code of the command that it runs.
@@ -43,18 +46,20 @@ type order struct {
 	word    string // run or status
 	command []string
 
-	admin  []string
-	token  string
-	ca     string
-	expect int
-	name   string
-	reset  bool
-	force  bool
-	wait   time.Duration
-	settle string // a duration; "" for the default
-	atOnce bool   // the report does not wait for webhooks
-	report string // a directory
-	hdr    bool
+	admin    []string
+	token    string
+	ca       string
+	expect   int
+	name     string
+	reset    bool
+	force    bool
+	wait     time.Duration
+	settle   string            // a duration; "" for the default
+	atOnce   bool              // the report does not wait for webhooks
+	schedule arrivals.Schedule // Rate is 0 for none
+	process  string            // of schedule; "" for the default
+	report   string            // a directory
+	hdr      bool
 }
 
 const initialAdmin = "127.0.0.1:8001"
@@ -96,6 +101,19 @@ var table = flags.Table[order]{
 		}},
 	{Name: "no-settle", Switch: func(o *order) *bool { return &o.atOnce },
 		Doc: "run: do not wait for webhooks; the report says how many were pending"},
+	{Name: "rate", Value: "NUMBER", Accepts: "a number of requests a second, from 10 to 10000000",
+		Doc: "run: the rate that the load generator is to keep; the report compares arrivals with it",
+		Set: func(o *order, v string) (fine bool) {
+			var err error
+			o.schedule.Rate, err = strconv.ParseFloat(v, 64)
+			return err == nil && o.schedule.Problem() == ""
+		}},
+	{Name: "process", Value: "NAME", Accepts: "constant or poisson",
+		Doc: "run: how the load generator is to space requests: constant (the default) or poisson; needs --rate",
+		Set: func(o *order, v string) bool {
+			o.process = v
+			return v == arrivals.Constant || v == arrivals.Poisson
+		}},
 	{Name: "report", Value: "DIR", Initial: ".", Accepts: "the name of a directory",
 		Doc: "run: where report.json and report.html are written",
 		Set: func(o *order, v string) bool { o.report = v; return v != "" }},
@@ -161,9 +179,12 @@ func orderOf(args []string, env func(string) (string, bool)) (order, error) {
 		r.Wrong("missing run or status; mockserver fleet -h explains them")
 	case o.word == "run" && len(o.command) == 0:
 		r.Wrong("missing command; put it after --: mockserver fleet run -- k6 run test.js")
+	case o.process != "" && o.schedule.Rate == 0:
+		r.Wrong("--process: missing --rate; expected both, or only --rate")
 	case o.word == "status" && len(o.command) > 0:
 		r.Wrong("status does not take a command")
 	}
+	o.schedule.Process = cmp.Or(o.process, o.schedule.Process)
 	return o, errors.Join(r.Errs...)
 }
 
@@ -268,7 +289,11 @@ func around(f *Fleet, o order, p Process) int {
 func beginAgreed(f *Fleet, o order, p Process) (*Run, error) {
 	deadline := time.Now().Add(o.wait)
 	for {
-		run, err := f.Begin(context.Background(), Beginning{Name: o.name, Reset: o.reset, Force: o.force, Settle: o.settle})
+		b := Beginning{Name: o.name, Reset: o.reset, Force: o.force, Settle: o.settle}
+		if o.schedule.Rate > 0 {
+			b.Schedule = (*arrivals.NewSchedule)(&o.schedule)
+		}
+		run, err := f.Begin(context.Background(), b)
 		var split *NotAgreed
 		if !errors.As(err, &split) || !time.Now().Before(deadline) {
 			return run, err

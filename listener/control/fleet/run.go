@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"mockserver/listener/control/runs"
+	"mockserver/listener/observe/arrivals"
 )
 
 const (
@@ -59,7 +60,11 @@ type Beginning struct {
 	Name   string `json:"name,omitempty" doc:"name of the run, at most 100 characters"`
 	Reset  bool   `json:"reset-state,omitempty" doc:"true drops the changes to all rows first"`
 	Settle string `json:"settle,omitempty" doc:"how long after its end the webhooks of the run are waited for, such as 2m; 30s by default, 0s for not at all"`
-	Force  bool   `json:"force,omitempty" doc:"true begins the run on the replicas that are ready, even if not all agree"`
+	// Schedule is what the load generator is to do at all replicas together, to which it sends equal
+	// parts.
+	Schedule *arrivals.NewSchedule `json:"schedule,omitempty" doc:"what the load generator is to do, at all replicas together: the report compares arrivals with it"`
+
+	Force bool `json:"force,omitempty" doc:"true begins the run on the replicas that are ready, even if not all agree"`
 }
 
 // NotAgreed is the error of a run that does not begin because the replicas do not agree.
@@ -96,7 +101,7 @@ func (f *Fleet) Begin(ctx context.Context, b Beginning) (*Run, error) {
 		r.Name = "run " + r.ID
 	}
 	r.begin = time.Now()
-	body, err := json.Marshal(map[string]any{"id": r.ID, "name": r.Name, "fleet": r.member, "settle": b.Settle})
+	body, err := json.Marshal(map[string]any{"id": r.ID, "name": r.Name, "fleet": r.member, "settle": b.Settle, "schedule": b.Schedule.Part(len(r.parts))})
 	if err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ type plan struct {
 // plans returns the charts over time of a report.
 func plans() []plan {
 	return []plan{
-		{"Requests a second", rateText, []column{{"all", "Rate"}, {"unmatched", "Unmatched"}}},
+		{"Requests a second", rateText, []column{{"answered", "Rate"}, {"arrived", "Arrivals"}, {"unmatched", "Unmatched"}}},
 		{"Errors a second", rateText, []column{{"declared", "DeclaredErrors"}, {"injected", "InjectedErrors"}, {"the server's own", "OwnErrors"}}},
 		{"Own time", msText, []column{{"p99", "OwnP99"}, {"p50", "OwnP50"}}},
 		{"Injected latency", msText, []column{{"p99", "InjectedP99"}, {"p50", "InjectedP50"}}},

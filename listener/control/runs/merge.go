@@ -33,6 +33,7 @@ func reportOf(parts []*Totals) *Report {
 		Form: 2, Program: programOf(parts), Machine: machineOf(parts), Configuration: configurationOf(parts),
 		Total: total, Dependences: joint, Endpoints: []EndpointReport{}, Timeline: thinned(timelineOf(parts), pointsKept), State: stateOf(parts),
 	}
+	report.Arrivals = arrivalsOf(parts, &report.Total, &sum, report.Timeline)
 	busiest := endpointsOf(parts, total.Seconds)
 	report.Endpoints = append(report.Endpoints, busiest[:min(len(busiest), endpointsReported)]...)
 	report.OtherEndpoints = len(busiest) - len(report.Endpoints)
@@ -48,8 +49,8 @@ func sampleOf(parts []*Totals) verdict.Sample {
 	for _, t := range parts[1:] {
 		s.Add(&t.Sample)
 	}
-	if s.Rate = 0; s.Seconds > 0 {
-		s.Rate = float64(s.Requests) / s.Seconds
+	if len(parts) > 1 && s.Seconds > 0 {
+		s.Rate, s.ArrivalRate = float64(s.Requests)/s.Seconds, float64(s.Arrivals)/s.Seconds
 	}
 	return s
 }

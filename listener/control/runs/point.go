@@ -14,6 +14,7 @@ type Point struct {
 	Trusted bool    `json:"trusted" doc:"whether the timing can be trusted, by the verdict on the seconds up to here"`
 
 	Rate           float64 `json:"rate" doc:"requests a second"`
+	Arrivals       float64 `json:"arrivals" doc:"requests that arrived, a second"`
 	Errors         float64 `json:"errors" doc:"answers with status 500 or above, a second"`
 	DeclaredErrors float64 `json:"errors_declared" doc:"errors declared as responses, a second"`
 	InjectedErrors float64 `json:"errors_injected" doc:"errors injected as faults, a second"`
@@ -51,7 +52,7 @@ func pointOf(s *verdict.Sample, at float64, trusted bool) Point {
 	}
 	return Point{
 		At: at, Seconds: s.Seconds, Trusted: trusted,
-		Rate: s.Rate, Errors: each(s.Errors),
+		Rate: s.Rate, Arrivals: s.ArrivalRate, Errors: each(s.Errors),
 		DeclaredErrors: each(s.DeclaredErrors), InjectedErrors: each(s.InjectedErrors), OwnErrors: each(s.OwnErrors), Unmatched: each(s.Unmatched), Faults: each(s.Faults), Limited: each(s.Limited + s.Refused),
 		InFlight: float64(s.InFlight),
 		OwnP50:   timed(s.Own, s.Own.P50), OwnP99: timed(s.Own, s.Own.P99),
@@ -66,14 +67,14 @@ func pointOf(s *verdict.Sample, at float64, trusted bool) Point {
 // pointFigures contains the addresses of the figures of a point: the counts per second, the levels,
 // and the figures that may be unknown.
 type pointFigures struct {
-	densities [8]*float64
+	densities [9]*float64
 	levels    [3]*float64
 	peaks     [11]**float64
 }
 
 func (p *Point) figures() pointFigures {
 	return pointFigures{
-		[...]*float64{&p.Rate, &p.Errors, &p.DeclaredErrors, &p.InjectedErrors, &p.OwnErrors, &p.Unmatched, &p.Faults, &p.Limited},
+		[...]*float64{&p.Rate, &p.Arrivals, &p.Errors, &p.DeclaredErrors, &p.InjectedErrors, &p.OwnErrors, &p.Unmatched, &p.Faults, &p.Limited},
 		[...]*float64{&p.InFlight, &p.WebhooksPending, &p.Memory},
 		[...]**float64{
 			&p.OwnP50, &p.OwnP99, &p.InjectedP50, &p.InjectedP99, &p.InjectionErrorP99, &p.WebhookLagP99,

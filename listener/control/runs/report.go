@@ -28,6 +28,7 @@ type Report struct {
 	Machine        Machine            `json:"machine" doc:"machine that the program ran on"`
 	Configuration  Configuration      `json:"configuration" doc:"configuration that was served"`
 	Total          Whole              `json:"total" doc:"the whole run as one sample"`
+	Arrivals       Arrivals           `json:"arrivals" doc:"what the load generator did: how requests arrived"`
 	Dependences    Dependences        `json:"dependences,omitempty" doc:"figures of the whole run that depend on each other over time, by name; their intervals allow for it"`
 	Endpoints      []EndpointReport   `json:"endpoints" doc:"endpoints that had requests, the busiest first, at most 500"`
 	OtherEndpoints int                `json:"other_endpoints" doc:"how many more endpoints had requests"`

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"mockserver/config/item"
 	"mockserver/dispatcher"
+	"mockserver/listener/observe/arrivals"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/observe/verdict"
 )
@@ -47,7 +49,8 @@ type run struct {
 	changed  bool   // another specification was served meanwhile
 	fleet    *Membership
 	webhooks *dispatcher.Tally // those that requests of the run triggered
-	settle   time.Duration     // how long after the end they are waited for
+	schedule *arrivals.Schedule
+	settle   time.Duration // how long after the end they are waited for
 
 	end    *verdict.Reading // nil before the end, and once the report is final
 	ended  setting          // at the end
@@ -65,6 +68,8 @@ type Beginning struct {
 	Fleet *Membership
 	// Settle is how long after its end the webhooks of the run are waited for.
 	Settle time.Duration
+	// Schedule is what the load generator is to do; nil if it is not known.
+	Schedule *arrivals.Schedule
 }
 
 // DefaultSettle is the default of Beginning.Settle.
@@ -72,7 +77,7 @@ const DefaultSettle = 30 * time.Second
 
 func newRun(b Beginning, first *verdict.Reading, misses []record.Miss, spec string, webhooks *dispatcher.Tally) *run {
 	r := &run{
-		webhooks: webhooks, settle: b.Settle,
+		webhooks: webhooks, settle: b.Settle, schedule: b.Schedule,
 		id: b.ID, name: b.Name, fleet: b.Fleet, begin: first.Time, first: first, last: first, spec: spec, each: verdict.Every.Seconds(),
 		misses: map[unmatchedKind]uint64{}, held: map[string]*RunCause{}, explain: map[string]*RunCause{},
 	}
@@ -115,7 +120,7 @@ func (r *run) sampled(s verdict.Sample, v verdict.Verdict, end *verdict.Reading)
 		}
 	}
 	for _, explanation := range v.Explanations {
-		if !v.Trusted {
+		if !v.Trusted || verdict.IsOfGenerator(explanation.Code) {
 			hold(r.explain, explanation, s.Seconds)
 		}
 	}
@@ -132,7 +137,7 @@ func (r *run) sampled(s verdict.Sample, v verdict.Verdict, end *verdict.Reading)
 func (r *run) verdict(whole verdict.Verdict) RunVerdict {
 	v := RunVerdict{
 		Late: whole.Late, Size: whole.Size, Added: whole.Added, Untrusted: r.bad, Judged: r.judged,
-		Decisive: []string{}, Reasons: causes(r.held), Explanations: causes(r.explain), Changes: append([]Change{}, r.changes...), Unknown: whole.Unknown,
+		Decisive: []string{}, Reasons: causes(r.held), Explanations: r.explanations(&whole), Changes: append([]Change{}, r.changes...), Unknown: whole.Unknown,
 	}
 	for _, reason := range whole.Reasons {
 		c := r.held[reason.Code]
@@ -157,6 +162,21 @@ func (r *run) verdict(whole verdict.Verdict) RunVerdict {
 		v.Text = "The timing of this run can be trusted."
 	}
 	return v
+}
+
+// explanations lists the explanations of a run. Those about the load generator are of the whole run.
+func (r *run) explanations(whole *verdict.Verdict) []RunCause {
+	all := maps.Clone(r.explain)
+	for _, e := range whole.Explanations {
+		if verdict.IsOfGenerator(e.Code) {
+			seconds := 0.0
+			if c := all[e.Code]; c != nil {
+				seconds = c.Seconds
+			}
+			all[e.Code] = &RunCause{Code: e.Code, Text: e.Text, Number: e.Number, Threshold: e.Threshold, Unit: e.Unit, Seconds: seconds}
+		}
+	}
+	return causes(all)
 }
 
 // entry returns the entry of a run in the list, as of the reading now.
@@ -219,9 +239,11 @@ func (r *run) totalsAt(end *verdict.Reading, m setting) *Totals {
 		Verdict: r.verdict(m.judge(&sample)), Program: m.program, Machine: thisMachine(sample.CPULimit),
 		Configuration: Configuration{Hash: r.spec, Changed: r.changed || r.spec != m.spec, Endpoints: len(end.Counts.Endpoints)},
 		Sample:        sample.Alone(), Times: times, Dependences: dependences, Endpoints: []EndpointTotals{},
+		Arrivals: ArrivalTotals{end.Counts.Arrivals.Distributions.Since(&r.first.Counts.Arrivals.Distributions), r.schedule},
 		Timeline: append([]Point{}, r.points...),
 		State:    setsBetween(r.first.Counts.Sets, end.Counts.Sets),
 	}
+	t.Arrivals.Stops = end.Stops.Since(r.first.Stops)
 	for i, c := range record.Busiest(&r.first.Counts, &end.Counts, 0) {
 		e := EndpointTotals{EndpointCounts: c, Declared: declaredBy(c.Declared), Dependences: t.Dependences}
 		if i < endpointsInBlock {

@@ -19,6 +19,7 @@ import (
 	"mockserver/dispatcher"
 	"mockserver/internal/histogram"
 	"mockserver/internal/statistics"
+	"mockserver/listener/observe/arrivals"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/observe/verdict"
 )
@@ -72,6 +73,8 @@ func (s *scene) after(d time.Duration) verdict.Reading {
 
 func (s *scene) Read() verdict.Reading            { return s.after(s.each) }
 func (s *scene) TallyWebhooks() *dispatcher.Tally { return new(dispatcher.Tally) }
+
+func (s *scene) TrackArrivals(*arrivals.Schedule) {}
 func (s *scene) Spec() *config.Spec               { return s.spec }
 func (s *scene) Unmatched() []record.Miss         { return s.misses }
 

@@ -14,6 +14,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/settings"
 	"mockserver/dispatcher"
+	"mockserver/listener/observe/arrivals"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/observe/verdict"
 )
@@ -23,6 +24,8 @@ type Server interface {
 	Spec() *config.Spec
 	Unmatched() []record.Miss
 	TallyWebhooks() *dispatcher.Tally
+	// TrackArrivals compares arrivals with a schedule from now on; nil for none.
+	TrackArrivals(*arrivals.Schedule)
 }
 
 // Runs contains the runs that are kept. Its methods may be called from any goroutine.
@@ -129,6 +132,7 @@ func (r *Runs) Begin(b Beginning) (RunEntry, error) {
 		return RunEntry{}, fmt.Errorf("%w: there is a run with the ID %s", ErrRunning, b.ID)
 	}
 	one := newRun(b, first, misses, spec, r.server.TallyWebhooks())
+	r.server.TrackArrivals(b.Schedule)
 	r.all = append(r.all, one)
 	if len(r.all) > Kept {
 		r.all = slices.Delete(r.all, 0, 1)
@@ -176,6 +180,7 @@ func (r *Runs) End(id string) (report *Report, found bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if one.report == nil {
+		r.server.TrackArrivals(nil)
 		r.server.TallyWebhooks() // those of requests after the run belong to no run
 		report = one.finish(last, now)
 		r.active = nil

@@ -26,6 +26,7 @@ type Totals struct {
 	Configuration Configuration    `json:"configuration" doc:"configuration that is served"`
 	Sample        verdict.Sample   `json:"sample" doc:"the run as one sample"`
 	Dependences   Dependences      `json:"dependences,omitempty" doc:"figures that depend on each other over time, by name"`
+	Arrivals      ArrivalTotals    `json:"arrivals" doc:"how requests arrived"`
 	Endpoints     []EndpointTotals `json:"endpoints" doc:"endpoints that had requests, the busiest first"`
 
 	verdict.Times[histogram.Snapshot]

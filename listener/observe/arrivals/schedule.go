@@ -1,6 +1,8 @@
 package arrivals
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"time"
 
@@ -14,25 +16,38 @@ const (
 	Poisson  = "poisson"  // requests at random times, independent of each other
 )
 
-// Processes lists the processes.
-var Processes = []string{Constant, Poisson}
-
 // Schedule is what a load generator was told to do.
 type Schedule struct {
 	Rate    float64 `json:"rate" doc:"requests a second"`
 	Process string  `json:"process,omitempty" doc:"constant, the default, or poisson"`
 }
 
-// fastest is the highest rate of a schedule.
-const fastest = 10_000_000
+// NewSchedule is a schedule in a request, which unlike one in a response gets no other fields.
+type NewSchedule Schedule
 
-// Problem returns what is wrong with a schedule; "" for nothing.
+// Part returns the part of a schedule that one of n servers sees; nil for nil. Of a Poisson process it
+// is another one, of a constant rate one with n times the interval.
+func (s *NewSchedule) Part(n int) *NewSchedule {
+	if s == nil {
+		return nil
+	}
+	return &NewSchedule{s.Rate / float64(n), s.Process}
+}
+
+// slowest and fastest are the lowest and the highest rate of a schedule: with fewer requests, it is not
+// known when a load ends.
+const slowest, fastest = 10, 10_000_000
+
+// Problem completes a schedule, and returns what is wrong with it; "" for nothing.
 func (s *Schedule) Problem() string {
 	switch {
-	case !(s.Rate > 0 && s.Rate <= fastest):
-		return "schedule.rate is not valid; expected a number of requests a second, above 0 and at most 10000000"
+	case s == nil:
+	case !(s.Rate >= slowest && s.Rate <= fastest):
+		return fmt.Sprintf("schedule.rate is %v; expected a number of requests a second, from 10 to 10000000", s.Rate)
 	case s.Process != "" && s.Process != Constant && s.Process != Poisson:
-		return "schedule.process is not valid; expected constant or poisson"
+		return fmt.Sprintf("schedule.process is %q; expected constant or poisson", s.Process)
+	default:
+		s.Process = cmp.Or(s.Process, Constant)
 	}
 	return ""
 }

@@ -18,7 +18,7 @@ const (
 	memory = 1 << 10
 	// A gap is a stop if it is at least shortestStop, and this many arrivals were expected in it: by
 	// chance, there is one in 500 million. After longestStop without a request, the load has ended.
-	shortestStop = 20 * time.Millisecond
+	shortestStop = 40 * time.Millisecond
 	longestStop  = 2 * time.Second
 	expectedStop = 20
 	shortestGap  = time.Millisecond

@@ -21,6 +21,8 @@ type Reading struct {
 	Probe    probe.Figures
 	All      record.EndpointCounts // all requests, including unmatched ones, added up
 
+	Stops histogram.Snapshot // those of Counts.Arrivals that the load generator made; see stopsOf
+
 	matched record.EndpointCounts // everything except unmatched requests
 	usage   usage
 	waits   waitHistogram // waits of runnable goroutines
@@ -80,6 +82,7 @@ func timesBetween(a, b *Reading, all *record.EndpointCounts) Times[histogram.Sna
 	t := TimesOf(all)
 	t.WebhookLag, t.Scheduler, t.Pauses = b.Webhooks.Lag.Since(a.Webhooks.Lag), b.waits.since(a.waits), b.pauses.since(a.pauses)
 	t.Probe, t.Echo = probed(&a.Probe, &b.Probe)
+	t.IdleTime, t.ScheduleError = b.Counts.Arrivals.Idle.Since(a.Counts.Arrivals.Idle), b.Counts.Arrivals.Errors.Since(a.Counts.Arrivals.Errors)
 	return t
 }
 
@@ -91,6 +94,7 @@ func between(a, b *Reading) Sample {
 		Requests: all.Requests, Messages: all.Served() - all.Requests, Errors: errorsOf(&all), ErrorKinds: ErrorKindsOf(&matched), Unmatched: all.Requests - matched.Requests,
 		Limited: all.Limited, Refused: all.Refused, In: all.In, Out: all.Out,
 		Protocols:      protocolsBetween(&a.Counts, &b.Counts),
+		Arrived:        arrivedBetween(a, b),
 		AcceptFailures: b.Counts.AcceptFailures - a.Counts.AcceptFailures,
 		SharedLocally:  b.Counts.SharedLocally - a.Counts.SharedLocally,
 		StateGivenUp:   max(0, givenUp(b.Counts.Sets)-givenUp(a.Counts.Sets)), // negative if a set was removed

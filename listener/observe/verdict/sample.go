@@ -37,6 +37,8 @@ type Sample struct {
 	In        uint64    `json:"bytes_in" doc:"bytes of request bodies"`
 	Out       uint64    `json:"bytes_out" doc:"bytes of response bodies"`
 
+	Arrived
+
 	SharedLocally  uint64 `json:"shared_state_local" doc:"decisions on shared values that a replica made alone because the shared state did not answer"`
 	AcceptFailures uint64 `json:"accept_failures" doc:"connections that could not be accepted"`
 
@@ -67,6 +69,16 @@ type Sample struct {
 	Load
 }
 
+// Arrived contains what the load generator did: how requests arrived.
+type Arrived struct {
+	Arrivals    uint64  `json:"arrivals" doc:"requests that arrived"`
+	ArrivalRate float64 `json:"arrival_rate" merge:"-" doc:"requests that arrived a second"`
+	Openers     uint64  `json:"openers" doc:"requests that were the first of their connection"`
+	Overlapping uint64  `json:"overlapping" doc:"requests that arrived while a response of their connection was under way"`
+	Stops       uint64  `json:"stops" doc:"how often requests stopped arriving for 40 ms or longer although 20 or more were expected, while the probe was on time"`
+	LongestStop float64 `json:"longest_stop" merge:"max" doc:"longest of these stops"`
+}
+
 // Times contains the distributions of durations in a sample, each in the form T.
 type Times[T any] struct {
 	Total          T `json:"total" title:"Response time" doc:"the response time"`
@@ -78,15 +90,17 @@ type Times[T any] struct {
 	WebhookLag     T `json:"webhook_lag" title:"Webhook lag" doc:"how late first attempts of webhooks were"`
 	Probe          T `json:"probe" title:"Probe" doc:"how late a goroutine that was due at a random time ran"`
 	Echo           T `json:"echo" title:"Echo" doc:"how long the server took to connect to itself and send a byte there and back"`
+	IdleTime       T `json:"idle" title:"Idle time of connections" doc:"how long connections were idle between a response and the next request"`
+	ScheduleError  T `json:"schedule_error" title:"Schedule error" doc:"of a run with a schedule: how far requests arrived from when they were due or, for the process poisson, how long the requests of 10 ms took to arrive"`
 	Scheduler      T `json:"scheduler" title:"Scheduler latency" doc:"how long goroutines that could run waited"`
 	Pauses         T `json:"pauses" title:"Pauses of the garbage collector" doc:"pauses of the garbage collector"`
 }
 
 // All returns the distributions in the order of the fields.
-func (t *Times[T]) All() [11]*T {
+func (t *Times[T]) All() [13]*T {
 	return [...]*T{
 		&t.Total, &t.Own, &t.Upstream, &t.UpstreamWait, &t.Injected, &t.InjectionError, &t.WebhookLag,
-		&t.Probe, &t.Echo, &t.Scheduler, &t.Pauses,
+		&t.Probe, &t.Echo, &t.IdleTime, &t.ScheduleError, &t.Scheduler, &t.Pauses,
 	}
 }
 

@@ -194,6 +194,7 @@ func (s *Sampler) Take(r Reading) {
 func (s *Sampler) add(r Reading) (Sample, Verdict) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	r.Stops = stopsOf(&s.last, &r)
 	sample := between(&s.last, &r)
 	s.busiest.put(busiestBetween(&s.last.Counts, &r.Counts, sample))
 	s.samples.put(sample.Alone())
@@ -301,7 +302,9 @@ func (s *Sampler) Now(begins bool) *Reading {
 func (s *Sampler) Read() Reading {
 	s.taking.Lock() // the meter keeps its files open between readings
 	defer s.taking.Unlock()
-	return s.source.Read()
+	r := s.source.Read()
+	r.Stops = stopsOf(s.Last(), &r)
+	return r
 }
 
 // Last returns the reading that was taken last.

@@ -77,6 +77,10 @@ type check struct {
 	// its threshold is set explicitly, or if nothing measured its effect.
 	explains bool
 	effect   func(s *Sample) histogram.Snapshot // what measures its effect; nil if that is always measured
+	// generator is set for an explanation that is about the load generator. It never becomes a
+	// reason. say, if set, returns its message.
+	generator bool
+	say       func(s *Sample) string
 }
 
 func beats(s *Sample) histogram.Snapshot  { return s.times.Probe }
@@ -109,6 +113,8 @@ var checks = []check{
 	{code: "cpu-wait", unit: milliseconds, initial: 0.1, explains: true, figure: func(s *Sample) *float64 { return s.CPUWait }, what: "threads of the process waited %s for a CPU on average"},
 	{code: "scheduler-p99", unit: milliseconds, initial: 1, explains: true, figure: func(s *Sample) *float64 { return &s.Scheduler.P99 }, what: "goroutines that could run waited %s at the 99th percentile"},
 	{code: "gc-pause", unit: milliseconds, initial: 1, explains: true, figure: func(s *Sample) *float64 { return &s.Pauses.Max }, what: "the garbage collector stopped the process for %s at a time"},
+	{code: "generator", unit: number, explains: true, generator: true, figure: func(s *Sample) *float64 { return new(float64(s.Stops)) }, say: (*Sample).stopsText},
+	{code: "connections", unit: share, initial: 0.5, explains: true, generator: true, figure: (*Sample).openerShare, what: "%s of the requests were the first of their connection: the load generator does not keep its connections"},
 }
 
 // look returns the figure of a check and, in at, the threshold to compare it with; of is the

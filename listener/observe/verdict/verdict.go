@@ -64,7 +64,7 @@ func judge(s, sized *Sample, thresholds Thresholds) Verdict {
 		switch {
 		case !known:
 			v.Unknown = append(v.Unknown, c.code)
-		case r != nil && c.explains && !set && (c.effect == nil || c.effect(s).Count > 0):
+		case r != nil && c.explains && (c.generator || !set && (c.effect == nil || c.effect(s).Count > 0)):
 			v.Explanations = append(v.Explanations, *r)
 		case r != nil:
 			v.Reasons = append(v.Reasons, *r)
@@ -107,6 +107,9 @@ func (c *check) reason(s *Sample, limit float64, since time.Time) (r *Reason, kn
 	}
 	if *figure > limit {
 		r = &Reason{Code: c.code, Text: c.text(of, *figure, limit), Number: *figure, Threshold: limit, Unit: c.unit.name, Since: since}
+		if c.say != nil {
+			r.Text = c.say(s)
+		}
 	}
 	return r, true
 }

@@ -110,6 +110,10 @@ func TestJudge_EachReasonAloneAndItsBorder(t *testing.T) {
 		{"cpu-wait", 0.1, 0.11, func(s *Sample, v float64) { s.CPUWait = &v }},
 		{"scheduler-p99", 1, 1.1, func(s *Sample, v float64) { s.Scheduler.P99 = v }},
 		{"gc-pause", 1, 1.1, func(s *Sample, v float64) { s.Pauses.Max = v }},
+		{"generator", 0, 1, func(s *Sample, v float64) { s.Stops, s.LongestStop = uint64(v), 84*v }},
+		{"connections", 0.5, 0.51, func(s *Sample, v float64) {
+			s.ArrivalRate, s.Arrivals, s.Openers = 501, 1000, uint64(math.Round(v*1000))
+		}},
 	}
 	if len(cases) != len(checks) {
 		t.Errorf("%d checks, of which %d are tested", len(checks), len(cases))
@@ -141,7 +145,11 @@ func TestJudge_EachReasonAloneAndItsBorder(t *testing.T) {
 			if v := judged(&s, Thresholds{c.code: c.over * 1.01}); !v.Trusted {
 				t.Errorf("with a threshold of %v: %+v", c.over*1.01, v.Reasons)
 			}
-			if v := judged(&s, Thresholds{c.code: c.limit}); v.Trusted || !slices.Equal(reasonsOf(v), []string{c.code}) {
+			if v := judged(&s, Thresholds{c.code: c.limit}); checks[i].generator {
+				if !v.Trusted || len(v.Explanations) != 1 {
+					t.Errorf("with a threshold that is set: %+v, want an explanation: the generator is not the server", v)
+				}
+			} else if v.Trusted || !slices.Equal(reasonsOf(v), []string{c.code}) {
 				t.Errorf("with a threshold that is set: %+v, want a reason", v)
 			}
 		})

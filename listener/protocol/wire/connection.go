@@ -52,8 +52,8 @@ type Connection struct {
 
 // visit is what is known about when the client sent requests, since the base of the clock.
 type visit struct {
-	cameAt     time.Duration // when the last bytes arrived
-	answeredAt time.Duration // when the last response was made; 0 before
+	cameAt    time.Duration // when the last bytes arrived
+	repliedAt time.Duration // when the last response was made; 0 before
 }
 
 // deadlines are the timeouts of a connection, and what they depend on.
@@ -251,17 +251,17 @@ func (c *Connection) LastRead() (at, ago time.Duration) {
 
 // Came returns when the current request arrived, and when the response before it was made, or 0 if it
 // is the first request: both as LastRead does.
-func (c *Connection) Came() (at, answered time.Duration) {
+func (c *Connection) Came() (at, replied time.Duration) {
 	if c == nil {
 		return 0, 0
 	}
-	return c.cameAt, c.answeredAt
+	return c.cameAt, c.repliedAt
 }
 
-// Answered notes when the response to the current request was made, as LastRead returns times.
-func (c *Connection) Answered(at time.Duration) {
+// Replied notes when the response to the current request was made, as LastRead returns times.
+func (c *Connection) Replied(at time.Duration) {
 	if c != nil {
-		c.answeredAt = at
+		c.repliedAt = at
 	}
 }
 

@@ -1,0 +1,69 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"mockserver/internal/histogram"
+	"mockserver/internal/wording"
+)
+
+// arrivedBetween returns how requests arrived between two readings.
+func arrivedBetween(a, b *Reading) Arrived {
+	before, after, stops := &a.Counts.Arrivals, &b.Counts.Arrivals, b.Stops.Since(a.Stops)
+	s := Arrived{
+		Arrivals: after.Requests - before.Requests, Openers: after.First - before.First, Overlapping: after.Overlapping - before.Overlapping,
+		Stops: stops.Count, LongestStop: Milliseconds(stops.Max),
+	}
+	if apart := after.Until - before.Until; apart > 0 {
+		s.ArrivalRate = float64(s.Arrivals) / apart.Seconds()
+	}
+	return s
+}
+
+// stopsOf returns the stops up to the reading b that the load generator made. It leaves out those since
+// the reading a during which the server may have stood still, because the probe was late by a quarter
+// of their length, and those that the server's responses may have caused: a load generator that waits
+// for delayed responses sends its next requests as soon as it has them.
+func stopsOf(a, b *Reading) histogram.Snapshot {
+	found := b.Counts.Arrivals.Stops.Since(a.Counts.Arrivals.Stops)
+	if found.Count == 0 {
+		return a.Stops
+	}
+	beats, _ := probed(&a.Probe, &b.Probe)
+	idle, openers := b.Counts.Arrivals.Idle.Since(a.Counts.Arrivals.Idle), b.Counts.Arrivals.First-a.Counts.Arrivals.First
+	made := histogram.Counted(func(yield func(time.Duration, uint64) bool) {
+		for length, n := range found.Cells() {
+			idled := openers + idle.Count - idle.Buckets([]time.Duration{length * 3 / 4})[0]
+			if beats.Max < length/4 && idled >= n && !yield(length, n) {
+				return
+			}
+		}
+	})
+	return histogram.Sum(slices.Values([]histogram.Snapshot{a.Stops, made}))
+}
+
+// stopsText says how arrivals stopped.
+func (s *Sample) stopsText() string {
+	return fmt.Sprintf("arrivals stopped %s, for up to %s ms, while the probe was on time: the load generator paused, not the server",
+		wording.Count(int(s.Stops), "time"), Short(s.LongestStop))
+}
+
+// manyArrivals is the rate, in requests a second, above which connections that are not kept cost the
+// client and the server much.
+const manyArrivals = 500
+
+// openerShare returns the share of requests that were the first of their connection.
+func (s *Sample) openerShare() *float64 {
+	if s.ArrivalRate <= manyArrivals {
+		return new(0.0)
+	}
+	return new(float64(s.Openers) / float64(s.Arrivals))
+}
+
+// IsOfGenerator reports whether an explanation is about the load generator, so that it says something
+// about a run whose timing can be trusted.
+func IsOfGenerator(code string) bool {
+	return slices.ContainsFunc(checks, func(c check) bool { return c.code == code && c.generator })
+}
