@@ -19,6 +19,7 @@ func TestAllocations_Append(t *testing.T) {
 		{"a JSON value", `{"a":{{json-params.obj.a.b.c}},"n":{{json-params.n}}}`},
 		{"a JSON text with escapes", `{"a":{{json-params.text}}}`},
 		{"default, add and length", `{"a":{{query-params.page|default:"1"|add:1}},"b":{{json-params.list.length}}}`},
+		{"whole strings of a map", `{"a":"{{json-params.obj}}","n":"{{json-params.n}}","b":"{{json-params.n|text}}","c":"{{json-params.none}}","d":"{{json-params.text}}"}`},
 		{"a conditional", `{% if query-params.page > 5 and json-params.yes = true %}x{% else %}y{% endif %}`},
 		{"loops", `[{% for x in json-params.list %}{% for y in json-params.list %}{{x}}{{loop.index}}{{y.k}}{% endfor %}{% endfor %}]`},
 		{"dates, in zones too", `{"a":{{json-params.n|date:"iso"}},"b":"{{now|date:"%H:%M":"Europe/Zurich"}}","c":"{{now|date:"date":json-params.zone}}","d":{{now|date:"date":json-params.obj.a.b.c}}}`},
@@ -26,7 +27,7 @@ func TestAllocations_Append(t *testing.T) {
 		{"ULIDs, random texts and a counter of a value", `{"a":"{{ulid}}{{uuid7}}","b":"{{random-text(20)}}{{random-hex(8)}}","n":{{counter("a", path-params.id)}},"m":{{json-params.n|neg}}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			compiled, problems := renderer.Compile(syntax.Text{Value: c.text}, renderer.JSON, scope())
+			compiled, problems := renderer.Compile(syntax.Text{Value: c.text, Typed: true}, renderer.JSON, scope())
 			if err := problems.Err(); err != nil {
 				t.Fatal(err)
 			}

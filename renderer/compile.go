@@ -8,29 +8,19 @@ import (
 )
 
 // Compile parses text. The problems have positions in the text. The template is nil if any of them
-// is an error rather than a warning.
+// is an error rather than a warning. In the JSON text of a map or list, a string that consists of one
+// placeholder is replaced with the value of the placeholder, whatever its kind, unless it is missing.
 func Compile(text syntax.Text, form Form, scope *Scope) (*Template, syntax.Problems) {
-	return compile(text, form, scope, false)
+	if text.Typed {
+		return compile(text, form, scope, writeJSONTyped)
+	}
+	return compile(text, form, scope, writeJSONString)
 }
 
-// CompileText compiles a text. It returns the text itself if it is the same for every request, and
-// a template otherwise.
-func CompileText(text syntax.Text, form Form, scope *Scope) (string, *Template, syntax.Problems) {
-	t, problems := Compile(text, form, scope)
-	if t == nil {
-		return "", nil, problems
-	}
-	if same, ok := t.Static(); ok {
-		return same, nil, problems
-	}
-	return "", t, problems
-}
-
-// compile implements Compile. If kinds is set, a string in a JSON text that consists of one
-// placeholder is replaced with the value of the placeholder, whatever its kind.
-func compile(text syntax.Text, form Form, scope *Scope, kinds bool) (*Template, syntax.Problems) {
+// compile implements Compile. whole is how a placeholder that is a whole JSON string is written.
+func compile(text syntax.Text, form Form, scope *Scope, whole writer) (*Template, syntax.Problems) {
 	p := parser{
-		kinds:       kinds,
+		whole:       whole,
 		source:      source{text: text, scope: scope},
 		lastComment: strings.LastIndex(text.Value, "#}"),
 		place:       place{form: form, url: escape.AtStart},
@@ -45,4 +35,17 @@ func compile(text syntax.Text, form Form, scope *Scope, kinds bool) (*Template, 
 	}
 	t.program = t.programOf()
 	return t, p.problems
+}
+
+// CompileText compiles a text. It returns the text itself if it is the same for every request, and
+// a template otherwise.
+func CompileText(text syntax.Text, form Form, scope *Scope) (string, *Template, syntax.Problems) {
+	t, problems := Compile(text, form, scope)
+	if t == nil {
+		return "", nil, problems
+	}
+	if same, ok := t.Static(); ok {
+		return same, nil, problems
+	}
+	return "", t, problems
 }

@@ -27,6 +27,7 @@ var filters = map[string]struct {
 	"upper":     {apply: value.Upper},
 	"lower":     {apply: value.Lower},
 	"trim":      {apply: value.Trim},
+	"text":      {apply: value.AsText},
 	"length":    {apply: value.Length},
 	"json":      {apply: value.EncodeJSON},
 	"urlencode": {apply: value.URLEncode},

@@ -112,7 +112,7 @@ type Made struct {
 // whatever its kind.
 func CompileMade(text syntax.Text, isJSON bool, scope *Scope) (*Made, syntax.Problems) {
 	if isJSON {
-		t, problems := compile(text, JSON, scope, true)
+		t, problems := compile(text, JSON, scope, writeJSONKind)
 		if t == nil {
 			return nil, problems
 		}

@@ -16,10 +16,10 @@ type parser struct {
 	cut         bool // the text was not read to its end
 	deepest     int  // the maximum nesting of loops
 	place       place
-	lastComment int  // the offset of the last #}, -1 for none
-	mixed       bool // branches have different inferred forms
-	kinds       bool // a JSON string that is one placeholder becomes the value of the placeholder, whatever its kind
-	unquote     bool // the quote that the next literal begins with is omitted
+	lastComment int    // the offset of the last #}, -1 for none
+	mixed       bool   // branches have different inferred forms
+	whole       writer // how a placeholder that is a whole JSON string is written
+	unquote     bool   // the quote that the next literal begins with is omitted
 }
 
 // tag is one {{ … }} or {% … %}.
@@ -273,10 +273,10 @@ func (p *parser) output(nodes []node, t tag) []node {
 		p.mixed = true // the rest decides, but after a value the text may have any form
 	}
 	n := node{kind: outputNode, expr: &e, write: p.writer(t, &e)}
-	if n.write == writeJSONString && p.kinds && len(nodes) > 0 && p.isWhole(t) {
+	if n.write == writeJSONString && p.whole != writeJSONString && len(nodes) > 0 && p.isWhole(t) {
 		last := &nodes[len(nodes)-1]
 		last.text = last.text[:len(last.text)-1]
-		p.unquote, n.write = true, writeJSONKind
+		p.unquote, n.write = true, p.whole
 		return append(nodes, n)
 	}
 	if n.write == writeJSONValue {

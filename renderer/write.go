@@ -14,6 +14,7 @@ const (
 	writeJSONString        // inside a JSON string
 	writeJSONValue         // where JSON expects a value
 	writeJSONKind          // the same, in place of a quoted text: a text remains a text
+	writeJSONTyped         // the same, but a missing value is an empty text
 	writeXML
 	writeHeader
 	writeURLStart // where a URL's scheme may be: a whole URL is written unchanged, such as a callback URL sent by the client
@@ -23,7 +24,7 @@ const (
 )
 
 // isJSONValue reports whether the placeholder produces a JSON value.
-func (w writer) isJSONValue() bool { return w == writeJSONValue || w == writeJSONKind }
+func (w writer) isJSONValue() bool { return w >= writeJSONValue && w <= writeJSONTyped }
 
 // append appends v to dst.
 func (w writer) append(dst []byte, v value.Value) []byte {
@@ -35,6 +36,11 @@ func (w writer) append(dst []byte, v value.Value) []byte {
 		return json.AppendEscaped(dst, v.Raw)
 	case writeJSONValue:
 		return v.AppendUnquoted(dst)
+	case writeJSONTyped:
+		if v.Kind == value.Missing {
+			return append(dst, `""`...)
+		}
+		return v.AppendJSON(dst)
 	case writeJSONKind:
 		return v.AppendJSON(dst)
 	case writePlain:

@@ -14,7 +14,7 @@ import (
 func (n *Node) JSON(raw bool, fail func(n *Node, what string)) Text {
 	w := jsonWriter{raw: raw, fail: fail}
 	w.node(n)
-	return Text{Value: string(w.out), Pos: n.Pos(), Folded: true, origin: &origin{marks: w.marks}}
+	return Text{Value: string(w.out), Pos: n.Pos(), Folded: true, Typed: !raw, origin: &origin{marks: w.marks}}
 }
 
 // AppendJSON appends a text as a JSON string.

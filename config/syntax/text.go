@@ -15,6 +15,9 @@ type Text struct {
 	// Folded reports that the text does not appear literally in the file (escapes, folding), so
 	// that offsets in it have no position of their own.
 	Folded bool
+	// Typed reports that the text is the JSON text of a map or list, in which a string that is one
+	// placeholder is the value of the placeholder, whatever its kind; a missing one is an empty text.
+	Typed bool
 	// margin reports that the lines after the first begin in the first column of a line of the
 	// file, as in a text in quotes.
 	margin bool

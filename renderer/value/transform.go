@@ -32,6 +32,9 @@ func Lower(v, _ Value, r *matcher.Request) Value {
 	return mapText(v, r, func(dst, b []byte) []byte { return append(dst, bytes.ToLower(b)...) })
 }
 
+// AsText returns the text of a value, which is empty for a missing one.
+func AsText(v, _ Value, r *matcher.Request) Value { return OfText(v.Text(r)) }
+
 // Trim removes the white space around a text. It does not change other values.
 func Trim(v, _ Value, _ *matcher.Request) Value {
 	if v.Kind != Text {

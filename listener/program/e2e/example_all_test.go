@@ -86,7 +86,7 @@ var basicCalls = []exampleCall{
 	{"Echo a path and a query parameter", "GET", "/with-params/1?param1=2", "", 200, `{"path-params": "1", "query-params": "2"}`},
 	{"Echo a path and a query parameter", "GET", "/with-params/one", "", 200, `{"path-params": "one", "query-params": ""}`},
 	{"Echo a field of the JSON body", "POST", "/first-post-route", `{"project": "mock \"server\""}`, 200, `{"project": "mock \"server\""}`},
-	{"Echo a field of the JSON body", "POST", "/first-post-route", `{"project": 1.50}`, 200, `{"project": "1.50"}`},
+	{"Echo a field of the JSON body", "POST", "/first-post-route", `{"project": 1.50}`, 200, `{"project": 1.50}`},
 	{"Echo a field of the JSON body", "POST", "/first-post-route", "not JSON", 200, `{"project": ""}`},
 	{"A JSON file", "GET", "/cities", "", 200, `[
 		{"name": "Lisbon", "population": 545796, "capital": true},

@@ -42,7 +42,7 @@ func TestExamples_WebSocket(t *testing.T) {
 
 	ticker := openSocket(p, "/ticker/chf", nil)
 	for range 2 {
-		if got := ticker.Next(); !regexp.MustCompile(`^\{"currency":"CHF","price":"\d+","at":"20[^"]+Z"\}$`).MatchString(got) {
+		if got := ticker.Next(); !regexp.MustCompile(`^\{"currency":"CHF","price":\d+,"at":"20[^"]+Z"\}$`).MatchString(got) {
 			t.Errorf("got %q", got)
 		}
 	}

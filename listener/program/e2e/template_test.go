@@ -396,6 +396,30 @@ func TestTemplate_JSONKnowsWhereAPlaceholderStands(t *testing.T) {
 		p.Get("/r0?q=%22").Want(t, 200, `{"a": "\"", "b": "\""}`)
 		p.Get("/r1?q=%22").Want(t, 200, `{"a":"\""}`)
 	})
+	t.Run("in a map or list", func(t *testing.T) {
+		p := Serving(t, `- endpoint:
+    method: POST
+    path: /:id
+    response:
+      body:
+        v: "{{json-params.v}}"
+        text: "{{json-params.v|text}}"
+        parts: ["{{ json-params.v }} ", "{{path-params.id}}", "{{query-params.q}}", "{{path-params.id|add:1}}", "{{query-params.none|json}}", "{{1.50}}"]
+        "{{json-params.v|text|length}}": 1
+- endpoint: {method: POST, path: /plain/:id, response: {headers: {Content-Type: text/plain}, body: {v: "{{json-params.v}}"}}}
+`)
+		for _, r := range rows {
+			body, want, inside := `{"v": `+r.json+`}`, r.json, strings.Trim(r.inside, `"`)
+			if r.json == "" {
+				body, want = "{}", `""`
+			}
+			if strings.Contains(inside, `\`) {
+				continue // its length is that of the text without escapes
+			}
+			p.Do("POST", "/7?q=8", body).Want(t, 200, fmt.Sprintf(`{"v":%s,"text":"%s","parts":["%[2]s ","7","8",8,null,1.50],"%d":1}`, want, inside, len(inside)))
+		}
+		p.Do("POST", "/plain/7", `{"v": 1.50}`).Want(t, 200, `{"v":"1.50"}`)
+	})
 }
 
 func TestTemplate_XMLAndHTMLAreEscaped(t *testing.T) {

@@ -55,7 +55,7 @@ func TestWebhook_SaysWhatTheRequestGave(t *testing.T) {
 			if r.Method != "PUT" || r.URI != "/back/a%2Fb/me?q=x%20y%22&t=12.50" || r.Host != strings.TrimPrefix(target.URL, "http://") {
 				t.Errorf("got %s %s for %s", r.Method, r.URI, r.Host)
 			}
-			if want := `{"id":"a/b","total":"12.50","q":"x y\"","who":"me"}`; r.Body != want {
+			if want := `{"id":"a/b","total":12.50,"q":"x y\"","who":"me"}`; r.Body != want {
 				t.Errorf("body %s, want %s", r.Body, want)
 			}
 			for name, want := range map[string][]string{
