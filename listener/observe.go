@@ -38,7 +38,7 @@ func (s *Server) Counts() record.Counts {
 // TrackArrivals compares the arrivals of requests with a schedule from now on; nil for none.
 func (s *Server) TrackArrivals(schedule *arrivals.Schedule) {
 	if s.calls.Recorder != nil {
-		s.calls.Recorder.Track(schedule)
+		s.calls.Recorder.Arrivals.Track(schedule)
 	}
 }
 

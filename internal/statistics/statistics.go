@@ -47,16 +47,6 @@ func Percentile(l histogram.Snapshot, q float64, d Dependence) Figure {
 	return f
 }
 
-// Times returns the figure in another unit.
-func (f Figure) Times(factor float64) Figure {
-	for _, end := range [...]**float64{&f.Value, &f.Low, &f.High} {
-		if *end != nil {
-			*end = new(**end * factor)
-		}
-	}
-	return f
-}
-
 // ranks returns the ranks, from 1 to n and not necessarily whole, between which the percentile q of
 // n values lies in 95 of 100 cases. The number of values below the percentile is binomial.
 func ranks(q, n float64) (low, high float64, ok bool) {

@@ -9,21 +9,19 @@ import (
 	"mockserver/listener/protocol/wire"
 )
 
-// Each request is counted when it arrives, with the time since the response before it: see package
-// arrivals.
-
-// visit is what is known about when the streams of a connection came.
+// visit is what wire.Visit is, for a connection with several streams at once.
 type visit struct {
-	open    atomic.Int32 // streams whose responses are not made yet
-	replied atomic.Int64 // when the last response was made, in ns since the recorder began; 0 before
+	open    atomic.Int32 // streams whose replies are not made yet
+	replied atomic.Int64 // nanoseconds since the recorder began
 }
 
 // arrive counts the arrival of a request.
 func (s *Server) arrive(c *Call) {
 	switch p := c.peer.(type) {
 	case *wire.Connection:
-		came, last := p.Came()
-		s.Recorder.Arrive(p.Shard(), came, last)
+		if p != nil {
+			s.Recorder.Arrive(p.Shard(), p.Came, p.Replied)
+		}
 	case *h2.Stream:
 		v, last := p.Conn().(beyond).visit, arrivals.UnderWay
 		if v.open.Add(1) == 1 {
@@ -33,19 +31,21 @@ func (s *Server) arrive(c *Call) {
 	}
 }
 
-// leave notes that the response to a request is made, which took some time.
+// leave notes that the reply to a request is made, which took some time.
 func (s *Server) leave(c *Call, took time.Duration) {
-	at := c.In.Time.Sub(s.Recorder.Begun()) + took
+	begun := c.In.Time
 	switch p := c.peer.(type) {
 	case *wire.Connection:
-		if c.In.Time.IsZero() && p != nil {
-			read, _ := p.LastRead()
-			at = read + took
+		if p == nil {
+			return
 		}
-		p.Replied(at)
+		if begun.IsZero() { // it is answered directly
+			begun = p.ReadAt()
+		}
+		p.Replied = begun.Sub(s.Recorder.Begun()) + took
 	case *h2.Stream:
 		v := p.Conn().(beyond).visit
-		v.replied.Store(int64(at))
+		v.replied.Store(int64(begun.Sub(s.Recorder.Begun()) + took))
 		v.open.Add(-1)
 	}
 }

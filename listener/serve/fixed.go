@@ -177,9 +177,8 @@ func (s *Server) replyFixed(lookup func(path []byte) *Fixed, c *wire.Connection,
 // stores the request.
 func (s *Server) countFixed(c *wire.Connection, f *Fixed, request []byte) (inJournal bool) {
 	read, took := c.LastRead()
-	came, last := c.Came()
-	s.Recorder.Arrive(c.Shard(), came, last)
-	c.Replied(read + took)
+	s.Recorder.Arrive(c.Shard(), c.Came, c.Replied)
+	c.Replied = read + took
 	fixed, wanted := s.Recorder.CountFixed(f.counters, c.Shard(), f.status, len(f.Body), took)
 	if wanted {
 		fixed.Response, fixed.Request, fixed.Time, fixed.Remote, fixed.TLS = f, bytes.Clone(request), c.TimeOf(read), c.RemoteAddr(), c.TLS

@@ -119,7 +119,7 @@ func isRunName(w http.ResponseWriter, name string) bool {
 
 // isSchedule reports whether a schedule is valid or missing, and refuses the request if it is not.
 func isSchedule(w http.ResponseWriter, s *arrivals.NewSchedule) bool {
-	problem := (*arrivals.Schedule)(s).Problem()
+	problem := s.Problem()
 	if problem != "" {
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", problem)
 	}

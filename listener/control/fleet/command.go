@@ -54,11 +54,11 @@ type order struct {
 	reset    bool
 	force    bool
 	wait     time.Duration
-	settle   string            // a duration; "" for the default
-	atOnce   bool              // the report does not wait for webhooks
-	schedule arrivals.Schedule // Rate is 0 for none
-	process  string            // of schedule; "" for the default
-	report   string            // a directory
+	settle   string               // a duration; "" for the default
+	atOnce   bool                 // the report does not wait for webhooks
+	schedule arrivals.NewSchedule // Rate is 0 for none
+	process  string               // of schedule; "" for the default
+	report   string               // a directory
 	hdr      bool
 }
 
@@ -291,7 +291,7 @@ func beginAgreed(f *Fleet, o order, p Process) (*Run, error) {
 	for {
 		b := Beginning{Name: o.name, Reset: o.reset, Force: o.force, Settle: o.settle}
 		if o.schedule.Rate > 0 {
-			b.Schedule = (*arrivals.NewSchedule)(&o.schedule)
+			b.Schedule = &o.schedule
 		}
 		run, err := f.Begin(context.Background(), b)
 		var split *NotAgreed

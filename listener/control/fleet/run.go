@@ -101,7 +101,11 @@ func (f *Fleet) Begin(ctx context.Context, b Beginning) (*Run, error) {
 		r.Name = "run " + r.ID
 	}
 	r.begin = time.Now()
-	body, err := json.Marshal(map[string]any{"id": r.ID, "name": r.Name, "fleet": r.member, "settle": b.Settle, "schedule": b.Schedule.Part(len(r.parts))})
+	part := b.Schedule
+	if part != nil {
+		part = &arrivals.NewSchedule{Rate: part.Rate / float64(len(r.parts)), Process: part.Process}
+	}
+	body, err := json.Marshal(map[string]any{"id": r.ID, "name": r.Name, "fleet": r.member, "settle": b.Settle, "schedule": part})
 	if err != nil {
 		return nil, err
 	}

@@ -19,22 +19,16 @@ type ArrivalTotals struct {
 
 // Arrivals describes what the load generator did.
 type Arrivals struct {
-	Pattern    string            `json:"pattern" doc:"constant, poisson, bursts, closed, or unclear if there were too few requests"`
-	Text       string            `json:"text" doc:"the same in a sentence"`
-	Requests   uint64            `json:"requests" doc:"requests that arrived"`
-	Rate       float64           `json:"rate" doc:"requests that arrived a second"`
-	Dispersion statistics.Figure `json:"dispersion" doc:"index of dispersion of the arrivals in 10 ms: about 0 if they are evenly spaced, 1 at random times, above 1 in bursts; median of all periods of 250 ms with 10 or more"`
-	LongestGap float64           `json:"longest_gap" doc:"longest time between two arrivals, at most 2 s; 0 below 1 ms"`
-	Burst      uint64            `json:"burst" doc:"most arrivals in 10 ms"`
-
-	Stops       uint64  `json:"stops" doc:"how often requests stopped arriving for 40 ms or longer although 20 or more were expected, while the probe was on time"`
-	LongestStop float64 `json:"longest_stop" doc:"longest of these stops"`
-
-	Connections    uint64            `json:"connections" doc:"connections that sent their first request"`
-	ConnectionRate float64           `json:"connection_rate" doc:"the same a second"`
+	Pattern string `json:"pattern" doc:"constant, poisson, bursts, closed, or unclear if there were too few requests"`
+	Text    string `json:"text" doc:"the same in a sentence"`
+	verdict.Arrived
+	Dispersion     statistics.Figure `json:"dispersion" doc:"index of dispersion of the arrivals in 10 ms: about 0 if they are evenly spaced, 1 at random times, above 1 in bursts; median of all periods of 250 ms with 10 or more"`
+	LongestGap     float64           `json:"longest_gap" doc:"longest time between two arrivals, at most 2 s; 0 below 1 ms"`
+	Burst          uint64            `json:"burst" doc:"most arrivals in 10 ms"`
+	ConnectionRate float64           `json:"connection_rate" doc:"connections that sent their first request, a second"`
 	PerConnection  *float64          `json:"per_connection" doc:"requests for each of these connections; null if there were none"`
-	Overlapping    statistics.Figure `json:"overlapping" doc:"share of requests that arrived while a response of their connection was under way"`
-	Busy           *float64          `json:"busy" doc:"share of the time between a response and the response before it that the server had the request; null if unknown"`
+	OverlapShare   statistics.Figure `json:"overlapping_share" doc:"share of the requests that are overlapping"`
+	Busy           *float64          `json:"busy" doc:"share of the time between two responses on a connection in which the server had a request; null if unknown"`
 	Schedule       *ScheduleReport   `json:"schedule,omitempty" doc:"comparison with the schedule; missing if the run began without one"`
 }
 
@@ -48,14 +42,14 @@ type ScheduleReport struct {
 // Rows returns the figures for the page of a report.
 func (a *Arrivals) Rows() [][2]string {
 	rows := [][2]string{
-		{"Requests that arrived", countText(a.Requests)},
+		{"Requests that arrived", countText(a.Arrivals)},
 		{"Bursts (0 evenly spaced, 1 random, above 1 in bursts)", intervalText(&a.Dispersion, verdict.Short)},
 		{"Most requests in 10 ms", countText(a.Burst)},
 		{"Longest time without a request", msText(a.LongestGap)},
 		{"Unexpected stops", countText(a.Stops)},
 		{"New connections a second", rateText(a.ConnectionRate)},
 		{"Requests for each new connection", figureText(a.PerConnection, rateText)},
-		{"Sent before the response before had come", intervalText(&a.Overlapping, shareText)},
+		{"Sent before the response before had come", intervalText(&a.OverlapShare, shareText)},
 	}
 	if s := a.Schedule; s != nil {
 		name := fmt.Sprintf("Off its schedule (%s a second, %s)", rateText(s.Rate), s.Process)
@@ -63,39 +57,6 @@ func (a *Arrivals) Rows() [][2]string {
 	}
 	return rows
 }
-
-// The patterns of arrivals.
-const (
-	evenly   = arrivals.Constant
-	randomly = arrivals.Poisson
-	inBursts = "bursts"
-	closed   = "closed"
-	unclear  = "unclear"
-)
-
-// patternTexts say what the patterns mean.
-var patternTexts = map[string]string{
-	evenly:   "Requests arrived evenly spaced, as a load generator with a constant rate sends them.",
-	randomly: "Requests arrived at random times, as many independent users send them.",
-	inBursts: "Requests arrived in bursts: their number in 10 ms varied more than chance explains.",
-	closed:   "Requests arrived as fast as responses allowed: connections waited for a response before they sent the next request (a closed loop), so a slow response delays the requests after it.",
-	unclear:  "There were too few requests to say how they were spaced.",
-}
-
-const (
-	// fewArrivals is the rate below which the spacing of requests is unclear.
-	fewArrivals = 50
-	// An index of dispersion below evenBelow means evenly spaced, above burstAbove bursts.
-	evenBelow, burstAbove = 0.5, 2
-	// closedBusy is the share of busy connections from which they count as always busy.
-	closedBusy = 0.8
-	// unsteadyAbove is the index of dispersion of the requests in a second above which nobody keeps
-	// the rate.
-	unsteadyAbove = 5
-	// rarelyOverlapping is the share of overlapping requests of a client that does not send several
-	// requests at once.
-	rarelyOverlapping = 0.01
-)
 
 // arrivalsOf returns how the requests of a run arrived. total is the run as a sample, and times are its
 // distributions.
@@ -109,48 +70,45 @@ func arrivalsOf(parts []*Totals, total *Whole, times *verdict.Times[histogram.Sn
 			sum.Schedule = new(*s)
 		}
 	}
-	s := &total.Arrived
 	a := Arrivals{
-		Requests: s.Arrivals, Rate: s.ArrivalRate, Stops: s.Stops, LongestStop: s.LongestStop, Connections: s.Openers,
-		Dispersion: statistics.Percentile(sum.Dispersion, 0.5, statistics.Dependence{}).Times(1000), // it has ms, and a µs stands for 1
-		LongestGap: verdict.Milliseconds(sum.Gaps.Max), Burst: uint64(sum.Bursts.Max),
-		Overlapping: statistics.Share(s.Overlapping, s.Arrivals, statistics.Dependence{}),
+		Arrived: total.Arrived, LongestGap: verdict.Milliseconds(sum.Gaps.Max), Burst: uint64(sum.Bursts.Max),
+		Dispersion:   statistics.Percentile(sum.Dispersion, 0.5, statistics.Dependence{}),
+		OverlapShare: statistics.Share(total.Overlapping, total.Arrivals, statistics.Dependence{}),
 	}
 	if total.Seconds > 0 {
-		a.ConnectionRate = float64(s.Openers) / total.Seconds
+		a.ConnectionRate = float64(a.Openers) / total.Seconds
 	}
-	if s.Openers > 0 {
-		a.PerConnection = new(float64(s.Arrivals) / float64(s.Openers))
+	if a.Openers > 0 {
+		a.PerConnection = new(float64(a.Arrivals) / float64(a.Openers))
 	}
 	if served, idle := times.Total.Sum, times.IdleTime.Sum; served > 0 && idle > 0 {
 		a.Busy = new(float64(served) / float64(served+idle))
 	}
-	a.Pattern = a.pattern(unsteady(timeline))
-	a.Text = patternTexts[a.Pattern]
+	a.Pattern, a.Text = a.pattern(unsteady(timeline))
 	if sum.Schedule != nil {
 		a.Schedule = &ScheduleReport{*sum.Schedule, sum.Schedule.Error(total.Times.ScheduleError.P50, 0.5), sum.Schedule.Error(total.Times.ScheduleError.P99, 0.99)}
 	}
 	return a
 }
 
-// pattern returns the pattern of the arrivals; unsteady means that their rate changes from second to
-// second.
-func (a *Arrivals) pattern(unsteady bool) string {
-	if a.Rate < fewArrivals || a.Dispersion.Value == nil {
-		return unclear
+// pattern returns the pattern of the arrivals and what it means; unsteady means that their rate changes
+// from second to second.
+func (a *Arrivals) pattern(unsteady bool) (name, text string) {
+	if a.ArrivalRate < 50 || a.Dispersion.Value == nil {
+		return "unclear", "There were too few requests to say how they were spaced."
 	}
 	dispersion := *a.Dispersion.Value
-	busy := a.Busy != nil && *a.Busy >= closedBusy
-	oneByOne := *a.Overlapping.Value < rarelyOverlapping
+	busy := a.Busy != nil && *a.Busy >= 0.8
+	oneByOne := *a.OverlapShare.Value < 0.01
 	switch {
-	case unsteady, busy && (oneByOne || dispersion >= evenBelow):
-		return closed
-	case dispersion < evenBelow:
-		return evenly
-	case dispersion <= burstAbove:
-		return randomly
+	case unsteady, busy && (oneByOne || dispersion >= 0.5):
+		return "closed", "Requests arrived as fast as responses allowed: connections waited for a response before they sent the next request (a closed loop), so a slow response delays the requests after it."
+	case dispersion < 0.5:
+		return "constant", "Requests arrived evenly spaced, as a load generator with a constant rate sends them."
+	case dispersion <= 2:
+		return "poisson", "Requests arrived at random times, as many independent users send them."
 	}
-	return inBursts
+	return "bursts", "Requests arrived in bursts: their number in 10 ms varied more than chance explains."
 }
 
 // unsteady reports whether the number of requests in a second varies by more than chance explains, apart
@@ -169,7 +127,6 @@ func unsteady(timeline []Point) bool {
 		return false
 	}
 	slices.Sort(squares)
-	// Of independent values, the bend has six times their variance, and the median of its square is
-	// 0.455 times that.
-	return squares[len(squares)/2]/(6*0.455) > unsteadyAbove
+	// Of independent values, the bend has six times their variance; the median of its square is 0.455 of that.
+	return squares[len(squares)/2] > 5*6*0.455
 }

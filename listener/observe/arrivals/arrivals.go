@@ -14,21 +14,17 @@ import (
 )
 
 const (
-	// cell is the period in which arrivals are counted together.
-	cell = 250 * time.Microsecond
-	// cells is the number of cells of a ring, a power of 2: arrivals of 2 s, while they are read once
-	// a second.
-	cells = 1 << 13
+	cell  = 250 * time.Microsecond // arrivals in it are counted together
+	cells = 1 << 13                // of a ring: about 2 s
+	// UnderWay stands for the time of a response that is not made yet.
+	UnderWay = time.Duration(math.MaxInt64)
 )
-
-// UnderWay stands for the time of a response that is not made yet.
-const UnderWay = time.Duration(math.MaxInt64)
 
 // Ring counts the arrivals of the connections of one lane, from any number of goroutines. The zero
 // value is ready to use.
 type Ring struct {
-	first       atomic.Uint64 // requests that were the first of their connection
-	overlapping atomic.Uint64 // requests that came while a response of their connection was under way
+	first       atomic.Uint64
+	overlapping atomic.Uint64
 	idle        histogram.Histogram
 	cells       [cells]atomic.Uint32 // each counts on when the ring has gone round
 }
@@ -47,27 +43,23 @@ func (r *Ring) Arrive(at, last time.Duration) {
 	}
 }
 
-// Figures describes all arrivals since the recorder began. All but Until only increase.
+// Figures describes all arrivals since the recorder began.
 type Figures struct {
-	Until       time.Duration // the time up to which arrivals are counted, since the recorder began
-	Requests    uint64        // that arrived
-	First       uint64        // that were the first of their connection
-	Overlapping uint64        // that came while a response of their connection was under way
-	// Idle is how long connections were idle between a response and the next request.
-	Idle histogram.Snapshot
-	// Errors is how far arrivals were from the Schedule: see there.
-	Errors histogram.Snapshot
+	Until       time.Duration      // the time up to which arrivals are counted, since the recorder began
+	Requests    uint64             // that arrived
+	First       uint64             // that were the first of their connection
+	Overlapping uint64             // that came while a response of their connection was under way
+	Idle        histogram.Snapshot // how long connections were idle between a response and the next request
+	Errors      histogram.Snapshot // see tracking
 	Distributions
 }
 
-// Distributions contains distributions of arrivals. In Bursts, a nanosecond stands for a request; in
-// Dispersion, a microsecond stands for 1.
+// Distributions contains distributions of arrivals.
 type Distributions struct {
-	Dispersion histogram.Snapshot `json:"dispersion" doc:"indices of dispersion of the arrivals in 10 ms, one for each 250 ms; a microsecond stands for 1"`
-	Gaps       histogram.Snapshot `json:"gaps" doc:"times of more than a millisecond without an arrival, between two arrivals"`
+	Dispersion histogram.Snapshot `json:"dispersion" doc:"indices of dispersion of the arrivals in 10 ms, one for each 250 ms; a millisecond stands for 1"`
+	Gaps       histogram.Snapshot `json:"gaps" doc:"times of a millisecond or longer without an arrival, between two arrivals"`
 	Bursts     histogram.Snapshot `json:"bursts" doc:"arrivals in 10 ms; a nanosecond stands for a request"`
-	// Stops contains the gaps that chance does not explain.
-	Stops histogram.Snapshot `json:"stops" doc:"gaps in which 20 or more requests were expected; in a run, those that the load generator made"`
+	Stops      histogram.Snapshot `json:"stops" doc:"gaps of 40 ms or longer in which 20 or more requests were expected; in a run, those that the load generator made"`
 }
 
 // All returns the distributions in the order of the fields.

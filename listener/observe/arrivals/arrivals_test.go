@@ -48,7 +48,7 @@ func stopped(all []time.Duration, length time.Duration) []time.Duration {
 
 // read plays arrivals after a time, and reads them once a second and at the end, half a second later.
 func read(all []time.Duration, after time.Duration, schedule *Schedule) Figures {
-	rings, s := []*Ring{new(Ring), new(Ring)}, NewSeries()
+	rings, s := []*Ring{new(Ring), new(Ring)}, new(Series)
 	s.Track(schedule)
 	next := time.Second
 	for i, at := range all {
@@ -61,7 +61,7 @@ func read(all []time.Duration, after time.Duration, schedule *Schedule) Figures 
 }
 
 func median(l histogram.Snapshot) float64 {
-	return *statistics.Percentile(l, 0.5, statistics.Dependence{}).Value * 1000
+	return *statistics.Percentile(l, 0.5, statistics.Dependence{}).Value
 }
 
 func TestSeries_SaysHowRequestsArrived(t *testing.T) {
@@ -114,7 +114,7 @@ func plus(all []time.Duration, after time.Duration) []time.Duration {
 
 func TestSeries_ComparesWithASchedule(t *testing.T) {
 	stray := func(all []time.Duration) []time.Duration {
-		return append([]time.Duration{0}, plus(all, 1500*time.Millisecond)...)
+		return append([]time.Duration{0}, plus(all, 2500*time.Millisecond)...)
 	}
 	slow := constant(1000, 10)
 	for i := range slow {
@@ -152,7 +152,7 @@ func TestSeries_ComparesWithASchedule(t *testing.T) {
 
 // A ring that was not read for longer than it goes back has lost the times, but not the number.
 func TestSeries_ReadTooLate(t *testing.T) {
-	rings, s := []*Ring{new(Ring)}, NewSeries()
+	rings, s := []*Ring{new(Ring)}, new(Series)
 	s.Read(rings, 10*time.Millisecond)
 	for _, at := range constant(1000, 7) {
 		rings[0].Arrive(at, 0)
@@ -169,7 +169,7 @@ func TestRing_TellsKindsOfArrivals(t *testing.T) {
 	r.Arrive(2*time.Second, 1500*time.Millisecond)
 	r.Arrive(3*time.Second, 3*time.Second)
 	r.Arrive(4*time.Second, UnderWay)
-	f := NewSeries().Read([]*Ring{r}, 4*time.Second)
+	f := new(Series).Read([]*Ring{r}, 4*time.Second)
 	if f.Requests != 4 || f.First != 1 || f.Overlapping != 2 || f.Idle.Count != 1 || f.Idle.Max != 500*time.Millisecond {
 		t.Errorf("%+v", f)
 	}
@@ -183,12 +183,12 @@ func TestRing_AllocatesNothing(t *testing.T) {
 }
 
 func TestSchedule_Problems(t *testing.T) {
-	for _, s := range []Schedule{{}, {Rate: 9}, {Rate: math.NaN()}, {Rate: math.Inf(1)}, {Rate: 5, Process: "regular"}} {
+	for _, s := range []NewSchedule{{}, {Rate: 9}, {Rate: math.NaN()}, {Rate: math.Inf(1)}, {Rate: 5, Process: "regular"}} {
 		if s.Problem() == "" {
 			t.Errorf("%+v is accepted", s)
 		}
 	}
-	if s := (&Schedule{Rate: 10}); s.Problem() != "" || s.Process != Constant {
+	if s := (&NewSchedule{Rate: 10}); s.Problem() != "" || s.Process != Constant {
 		t.Errorf("%+v: %s", s, s.Problem())
 	}
 }

@@ -1,73 +1,61 @@
 package arrivals
 
 import (
-	"math"
+	"sync"
 	"time"
 
 	"mockserver/internal/histogram"
 )
 
 const (
-	// inWindow is the number of cells in 10 ms, and inBlock the number of windows whose dispersion is
-	// computed: those of 250 ms, so that a rate that changes slowly does not count as bursts.
-	inWindow = 40
-	inBlock  = 25
-	// fewest is how many arrivals in a block say something about their dispersion.
-	fewest = 10
-	// memory is the number of cells over which the expected rate is averaged, exponentially.
-	memory = 1 << 10
+	inWindow = 40      // cells of 10 ms
+	inBlock  = 25      // windows whose dispersion is computed; a rate that changes slowly does not count as bursts
+	fewest   = 10      // arrivals in a block that say something about their dispersion
+	average  = 1 << 10 // cells over which the expected rate is averaged, exponentially
 	// A gap is a stop if it is at least shortestStop, and this many arrivals were expected in it: by
-	// chance, there is one in 500 million. After longestStop without a request, the load has ended.
+	// chance, there is one in 500 million. After longestGap without a request, the load has ended.
 	shortestStop = 40 * time.Millisecond
-	longestStop  = 2 * time.Second
 	expectedStop = 20
+	longestGap   = 2 * time.Second
 	shortestGap  = time.Millisecond
-	// late is how far back a ring is read again: a request is counted soon after it arrives.
-	late = 1 << 9
+	late         = 1 << 9 // cells that are read again: a request is counted soon after it arrives
 )
 
-// Series reads rings. It must not be used by several goroutines at once.
+// Series reads rings. Its methods may be called from any goroutine.
 type Series struct {
-	next  uint64 // the cell to be read next
-	known [cells]uint32
+	mu       sync.Mutex // guards the fields below
+	next     uint64     // the cell to be read next
+	known    [cells]uint32
+	expected float64       // mean number of arrivals in a cell
+	before   float64       // the same at the last arrival
+	left     time.Duration // of longestGap since the last arrival
 
-	expected float64 // mean number of arrivals in a cell
-	before   float64 // the same at the last arrival
-	silent   int     // cells since the last arrival, at most longSilence
-	window   uint64  // arrivals in the current window
-	sum      float64 // of the windows in the current block
-	squares  float64
-	windows  int
+	window, windows int     // arrivals in the current window, and windows in the current block
+	sum, squares    float64 // of these windows
 
 	dispersion, gaps, bursts, stops histogram.Histogram
 	tracking
 }
 
-// NewSeries returns a series that has read nothing.
-func NewSeries() *Series { return &Series{silent: longSilence} }
-
-// longSilence is longestStop in cells.
-const longSilence = int(longestStop / cell)
-
-// Read reads the arrivals up to a time since the recorder began. Successive reads of the same rings
-// need increasing times.
+// Read reads the arrivals up to a time since the recorder began. The rings must be the same each time.
 func (s *Series) Read(rings []*Ring, now time.Duration) Figures {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	end := uint64(max(now, 0) / cell)
-	if end > s.next+cells {
-		s.skip(rings, end-cells)
-	}
-	from := s.next - min(s.next, late)
-	for at := max(from, end-min(end, cells)); at < end; at++ {
+	lapped := end > s.next+cells // the rings do not have the times of all arrivals
+	for at := max(s.next, late, end-min(end, cells-late)) - late; at < end; at++ {
 		var n uint32
 		for _, r := range rings {
 			n += r.cells[at%cells].Load()
 		}
 		n, s.known[at%cells] = n-s.known[at%cells], n
-		if at >= s.next { // otherwise it was counted late
-			s.put(at, n)
+		if at >= s.next && !lapped { // otherwise it was counted late
+			s.put(at, int(n))
 		}
 	}
-	s.next = max(s.next, end)
+	if s.next = max(s.next, end); lapped {
+		s.left = 0
+	}
 	f := Figures{Until: time.Duration(s.next) * cell}
 	for _, r := range rings {
 		f.First += r.first.Load()
@@ -82,56 +70,43 @@ func (s *Series) Read(rings []*Ring, now time.Duration) Figures {
 	return f
 }
 
-// skip leaves out the arrivals up to a cell: the rings no longer have their times, because they were
-// not read for too long.
-func (s *Series) skip(rings []*Ring, to uint64) {
-	for i := range s.known {
-		s.known[i] = 0
-		for _, r := range rings {
-			s.known[i] += r.cells[i].Load()
-		}
-	}
-	s.next, s.silent, s.window, s.windows, s.sum, s.squares = to, longSilence, 0, 0, 0, 0
-}
-
 // put adds the n arrivals of a cell.
-func (s *Series) put(at uint64, n uint32) {
-	s.expected += (float64(n) - s.expected) / memory
-	if n > 0 {
-		if s.silent == longSilence {
-			s.restart()
-		} else {
-			s.gap(time.Duration(s.silent) * cell)
-		}
-		s.silent, s.before = 0, s.expected
-		s.follow(at, int(n))
+func (s *Series) put(at uint64, n int) {
+	s.expected += (float64(n) - s.expected) / average
+	if n == 0 {
+		s.left = max(s.left-cell, 0)
 	} else {
-		s.silent = min(s.silent+1, longSilence)
+		s.arrive(at, n)
 	}
-	if s.window += uint64(n); (at+1)%inWindow > 0 {
+	if s.window += n; (at+1)%inWindow > 0 {
 		return
 	}
-	x := float64(s.window)
 	if s.window > 0 {
 		s.bursts.Add(time.Duration(s.window))
 	}
-	s.sum, s.squares, s.window = s.sum+x, s.squares+x*x, 0
-	if s.windows++; s.windows < inBlock {
+	x := float64(s.window)
+	s.sum, s.squares, s.window, s.windows = s.sum+x, s.squares+x*x, 0, s.windows+1
+	if s.windows < inBlock {
 		return
 	}
 	if s.sum >= fewest {
 		variance := (s.squares - s.sum*s.sum/inBlock) / (inBlock - 1)
-		s.dispersion.Add(time.Duration(math.Round(variance / (s.sum / inBlock) * float64(time.Microsecond))))
+		s.dispersion.Add(time.Duration(variance / (s.sum / inBlock) * float64(time.Millisecond)))
 	}
 	s.windows, s.sum, s.squares = 0, 0, 0
 }
 
-// gap adds the time without an arrival that ends.
-func (s *Series) gap(length time.Duration) {
-	if length >= shortestGap {
-		s.gaps.Add(length)
+// arrive ends a gap, or begins a load.
+func (s *Series) arrive(at uint64, n int) {
+	switch silent := longestGap - s.left; {
+	case s.left == 0:
+		s.count = 0
+	case silent >= shortestStop && s.before*float64(silent/cell) >= expectedStop:
+		s.stops.Add(silent)
+		fallthrough
+	case silent >= shortestGap:
+		s.gaps.Add(silent)
 	}
-	if length >= shortestStop && s.before*float64(length/cell) >= expectedStop {
-		s.stops.Add(length)
-	}
+	s.left, s.before = longestGap, s.expected
+	s.follow(at, n)
 }

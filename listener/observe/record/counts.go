@@ -181,7 +181,7 @@ type EndpointCounts struct {
 // between them. The fields that the recorder does not count, such as Connections and Sets, are left
 // empty.
 func (r *Recorder) Counts() Counts {
-	c := Counts{Time: time.Now(), Started: r.begun, Arrivals: r.arrived()}
+	c := Counts{Time: time.Now(), Started: r.begun, Arrivals: r.Arrivals.Read(r.rings, time.Since(r.begun))}
 	for i := range r.lanes {
 		c.InFlight += r.lanes[i].serving.Load()
 	}

@@ -28,8 +28,7 @@ type Recorder struct {
 	journal *Journal
 	misses  Misses
 
-	arriving sync.Mutex // guards arrivals
-	arrivals *arrivals.Series
+	Arrivals arrivals.Series
 	rings    []*arrivals.Ring // those of the lanes
 
 	unmatched *Counters // requests that no endpoint answered
@@ -76,7 +75,7 @@ func New(o Options) *Recorder {
 	}
 	r := &Recorder{
 		lanes: make([]lane, lanes), begun: time.Now(), journal: newJournal(o.Journal),
-		known: map[identity]*Counters{}, retired: map[*places]struct{}{}, arrivals: arrivals.NewSeries(),
+		known: map[identity]*Counters{}, retired: map[*places]struct{}{},
 	}
 	for i := range r.lanes {
 		r.rings = append(r.rings, &r.lanes[i].ring)
@@ -191,20 +190,6 @@ func (r *Recorder) Begun() time.Time { return r.begun }
 
 // Arrive counts the arrival of a request on a connection of a shard: see arrivals.Ring.
 func (r *Recorder) Arrive(shard uint32, at, last time.Duration) { r.lane(shard).ring.Arrive(at, last) }
-
-// Track compares arrivals with a schedule from now on; nil for none.
-func (r *Recorder) Track(schedule *arrivals.Schedule) {
-	r.arriving.Lock()
-	defer r.arriving.Unlock()
-	r.arrivals.Track(schedule)
-}
-
-// arrived returns the figures of all arrivals so far.
-func (r *Recorder) arrived() arrivals.Figures {
-	r.arriving.Lock()
-	defer r.arriving.Unlock()
-	return r.arrivals.Read(r.rings, time.Since(r.begun))
-}
 
 // Enter counts a request as in progress, on a connection of a shard, until Leave is called.
 func (r *Recorder) Enter(shard uint32) { r.lane(shard).serving.Add(1) }

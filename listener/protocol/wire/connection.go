@@ -45,15 +45,15 @@ type Connection struct {
 
 	shard  uint32        // the shard that its requests are counted in
 	readAt time.Duration // time of the last noted read, since the base of the clock
-	visit
+	Visit
 
 	out *bufio.Writer // see Output; nil before the first use
 }
 
-// visit is what is known about when the client sent requests, since the base of the clock.
-type visit struct {
-	cameAt    time.Duration // when the last bytes arrived
-	repliedAt time.Duration // when the last response was made; 0 before
+// Visit is when the current request and the last reply came, as time since the base of the clock.
+type Visit struct {
+	Came    time.Duration // when the last bytes arrived
+	Replied time.Duration // when the last reply was made, which the Handler sets; 0 before
 }
 
 // deadlines are the timeouts of a connection, and what they depend on.
@@ -247,22 +247,6 @@ func (c *Connection) ReadHeld(b []byte) int {
 // long ago that is.
 func (c *Connection) LastRead() (at, ago time.Duration) {
 	return c.readAt, c.from.clock.exactly() - c.readAt
-}
-
-// Came returns when the current request arrived, and when the response before it was made, or 0 if it
-// is the first request: both as LastRead does.
-func (c *Connection) Came() (at, replied time.Duration) {
-	if c == nil {
-		return 0, 0
-	}
-	return c.cameAt, c.repliedAt
-}
-
-// Replied notes when the response to the current request was made, as LastRead returns times.
-func (c *Connection) Replied(at time.Duration) {
-	if c != nil {
-		c.repliedAt = at
-	}
 }
 
 // ReadAt returns when the connection was last read, while read times are noted.

@@ -123,13 +123,9 @@ func (c *Connection) lateness() string {
 func (c *Connection) Read(b []byte) (int, error) {
 	if len(c.held) > 0 {
 		c.arrived = c.heldAt
-		switch {
-		case !c.from.timed:
-		case c.heldAt.IsZero(): // the connection was parked
+		if c.Came = c.heldAt.Sub(c.from.clock.base); c.from.timed && c.heldAt.IsZero() { // the connection was parked
 			c.readAt = c.from.clock.exactly()
-			c.cameAt = c.readAt
-		default:
-			c.cameAt = c.heldAt.Sub(c.from.clock.base)
+			c.Came = c.readAt
 		}
 		return c.ReadHeld(b), nil
 	}
@@ -148,7 +144,7 @@ func (c *Connection) Read(b []byte) (int, error) {
 	c.leaveIdle()
 	if c.from.timed {
 		c.readAt = c.from.clock.exactly()
-		c.cameAt = c.readAt
+		c.Came = c.readAt
 	}
 	if err != nil {
 		if len(some) == 0 && c.isIdle() && errors.Is(err, os.ErrDeadlineExceeded) && !c.from.isEnding() {

@@ -99,7 +99,7 @@ func (s *stay) answers(b []byte) bool {
 	c.leaveIdle()
 	if c.from.timed {
 		c.readAt = c.from.clock.exactly()
-		c.cameAt = c.readAt
+		c.Came = c.readAt
 	}
 	if whole, err := c.look(b); !whole || err != nil || !c.isPlain || c.size != len(b) {
 		return false // the loop finds the same
