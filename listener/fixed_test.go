@@ -107,6 +107,21 @@ func TestFixed_AnswersAsFasthttpDoes(t *testing.T) {
 	}
 }
 
+// The last request of a connection is answered without fasthttp, with the notice that it is the last.
+func TestFixed_OfALastRequest(t *testing.T) {
+	s := configured(t, fixable)
+	for path, body := range map[string]string{"/json": `{"a":1}`, "/text/": "no", "/none": "", "/json?a=b": `{"a":1}`} {
+		for _, sent := range []string{"GET " + path + " HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", plain(path) + "GET " + path + " HTTP/1.1\r\nHost: a\r\nconnection: Close\r\n\r\n"} {
+			piece := max(len(sent)-len(plain(path)), len(plain(path)))
+			want, _ := answers(s, sent, piece, nil)
+			got, quick := answers(s, sent, piece, s.calls.Fixed)
+			if quick == 0 || got != want || !strings.HasSuffix(got, "\r\nConnection: close\r\n\r\n"+body) {
+				t.Errorf("%q: %d requests were answered without fasthttp, got\n%q\nwant\n%q", sent, quick, got, want)
+			}
+		}
+	}
+}
+
 // Requests that are not plain are left to fasthttp, and the requests after them on the connection
 // are served.
 func TestFixed_LeavesWhatIsNotPlain(t *testing.T) {
@@ -116,10 +131,10 @@ func TestFixed_LeavesWhatIsNotPlain(t *testing.T) {
 		"HEAD /json HTTP/1.1\r\nHost: a\r\n\r\n",
 		"POST /json HTTP/1.1\r\nHost: a\r\n\r\n",
 		"OPTIONS /json HTTP/1.1\r\nHost: a\r\n\r\n",
-		"GET /json HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n",
+		"GET /json HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n", // by its own way: see TestDirect_AnswersAsFasthttpDoes
 		"\r\n" + head + "\r\n",
 		head + "Origin: http://a\r\n\r\n",
-		head + "Connection: close\r\n\r\n",
+		head + "Connection: keep-alive\r\nConnection: close\r\n\r\n",
 		head + "Connection: keep-alive, Upgrade\r\n\r\n",
 		head + "Content-Length: 1\r\n\r\nx",
 		head + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",

@@ -8,10 +8,10 @@ import (
 )
 
 // AppendHead appends the head of the reply as fasthttp writes it, for a request in HTTP/1.1 other
-// than HEAD on a connection that stays open, or the head of an answer from another server. None of the
-// fields of the former may be one that fasthttp handles separately, except Set-Cookie, which follows
-// all others. The date is in the format of the Date header.
-func (p *Reply) AppendHead(b, date []byte) []byte {
+// than HEAD, or the head of an answer from another server. None of the fields of the former may be
+// one that fasthttp handles separately, except Set-Cookie, which follows all others. The date is in
+// the format of the Date header, and connection is the value of Connection; "" for none.
+func (p *Reply) AppendHead(b, date []byte, connection string) []byte {
 	if p.Status == fasthttp.StatusOK && p.Passed == nil {
 		b = append(b, "HTTP/1.1 200 OK"...)
 	} else {
@@ -35,12 +35,18 @@ func (p *Reply) AppendHead(b, date []byte) []byte {
 		}
 		b = appendField(b, p.Fields[i].Name, p.Fields[i].Value)
 	}
+	if connection != "" && connection != "close" {
+		b = appendField(b, fasthttp.HeaderConnection, connection)
+	}
 	if cookies {
 		for i := range p.Fields {
 			if isCookie(p.Fields[i].Name) {
 				b = appendField(b, fasthttp.HeaderSetCookie, p.Fields[i].Value)
 			}
 		}
+	}
+	if connection == "close" {
+		b = appendField(b, fasthttp.HeaderConnection, connection)
 	}
 	return append(b, "\r\n\r\n"...)
 }

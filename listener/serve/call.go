@@ -17,22 +17,23 @@ import (
 // about both. It belongs to the goroutine that serves the request.
 type Call struct {
 	matcher.Request
-	Reply     reply.Reply
-	Trace     record.Trace
-	peer      peer              // the source of the request; nobody in tests without a connection
-	fault     *traffic.Fault    // the fault that spoils the reply; nil for none
-	held      *traffic.Capacity // the place to free once a spoilt body is sent; nil for none
-	world     *World            // the snapshot the request was matched in; nil before matching
-	matched   int               // the endpoint, as returned by Match
-	values    []byte            // the values made by the endpoint's let
-	panicked  bool              // serving the call has panicked, so its state is unknown
-	whole     bool              // upstream responses are read completely, and written like any other
-	immediate bool              // answered immediately, so it never shows up as in progress
-	following *following        // its webhooks, which start when the response is written; nil for none
-	server    *Server
-	direct    bool    // it is answered within the read of its connection, so it must not wait
-	again     bool    // it must be answered again, outside of that read
-	passing   passing // the answer of an upstream; last, because only its first word is read for each request
+	Reply      reply.Reply
+	Trace      record.Trace
+	peer       peer              // the source of the request; nobody in tests without a connection
+	fault      *traffic.Fault    // the fault that spoils the reply; nil for none
+	held       *traffic.Capacity // the place to free once a spoilt body is sent; nil for none
+	world      *World            // the snapshot the request was matched in; nil before matching
+	matched    int               // the endpoint, as returned by Match
+	values     []byte            // the values made by the endpoint's let
+	panicked   bool              // serving the call has panicked, so its state is unknown
+	whole      bool              // upstream responses are read completely, and written like any other
+	immediate  bool              // answered immediately, so it never shows up as in progress
+	following  *following        // its webhooks, which start when the response is written; nil for none
+	server     *Server
+	direct     bool    // it is answered within the read of its connection, so it must not wait
+	connection string  // the value of the Connection header of the reply to a plain request; "" for none
+	again      bool    // it must be answered again, outside of that read
+	passing    passing // the answer of an upstream; last, because only its first word is read for each request
 }
 
 // calls holds unused calls. A new call has an empty 200 reply.
@@ -59,7 +60,7 @@ func (c *Call) Release() {
 	c.Reply.Room = nil
 	c.Reply.Begin()
 	c.Trace, c.fault, c.held, c.world, c.immediate, c.whole = record.Trace{}, nil, nil, nil, false, false
-	c.following, c.direct, c.again = nil, false, false
+	c.following, c.direct, c.again, c.connection = nil, false, false, ""
 	c.peer = (*wire.Connection)(nil) // nobody, without reading a variable from memory
 	calls.Put(c)
 }

@@ -7,6 +7,7 @@ import (
 	"mockserver/listener/compile"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/protocol/wire"
+	"mockserver/matcher"
 )
 
 // A plain request that can be answered immediately passes through the same stages as every other
@@ -25,6 +26,9 @@ func (s *Server) replyDirectly(conn *wire.Connection, p *wire.Plain) (wire.Later
 	in := &c.In
 	in.Method, in.Target, in.Host, in.Header, in.Body = p.Method, p.Target, p.Host, p.Header, p.Body
 	in.Remote, in.Peer, in.TLS, c.peer = conn.RemoteAddr(), conn, conn.TLS, conn
+	if c.connection = p.Connection; p.HTTP10 {
+		in.Protocol = matcher.HTTP10
+	}
 	if p.Alone && !s.Stopping.Load() && !conn.IsOld() && p.Target[0] == '/' {
 		if done, err := s.tryDirectly(c, conn, p.Bytes[len(p.Bytes):cap(p.Bytes)]); done {
 			c.Release()
@@ -66,6 +70,11 @@ type later struct{ *Call }
 // Serve serves the call as if its request had been read by fasthttp.
 func (l later) Serve() (last bool, err error) {
 	x := wire.NewExchange(l.peer.(*wire.Connection))
+	if h := &x.Request.Header; l.connection == "close" {
+		h.SetConnectionClose()
+	} else if l.connection != "" {
+		h.SetProtocol("HTTP/1.0")
+	}
 	l.Reply.Room = x.Response.SwapBody(nil)
 	err = l.server.exchange(l.Call, x)
 	last = x.Last
@@ -99,7 +108,7 @@ func (s *Server) matchDirectly(c *Call) (a *compile.Response) {
 // send writes the reply: the head, followed by the body, which may already be in room.
 func (c *Call) send(conn *wire.Connection, room []byte) error {
 	p := &c.Reply
-	head, body := p.AppendHead(room[:0:headRoom], conn.Date()), p.Sent(false)
+	head, body := p.AppendHead(room[:0:headRoom], conn.Date(), c.connection), p.Sent(false)
 	if n := len(head) + len(body); n <= len(room) {
 		copy(room[len(head):], body)
 		copy(room, head) // the head is already there, unless it was too long

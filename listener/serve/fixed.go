@@ -110,6 +110,9 @@ func fixedReply(a *compile.Response) *reply.Reply {
 
 var dateLine = []byte("\r\nDate: ")
 
+// lastLines end the head of the last response of a connection.
+const lastLines = "Connection: close\r\n\r\n"
+
 // Fixed returns the fixed response for plain requests to a path, or nil if there is none. It
 // returns nil while the server is stopping, because each response must then announce that it is the
 // last.
@@ -142,7 +145,7 @@ func (s *Server) ReplyBy(lookup func(path []byte) *Fixed, c *wire.Connection, p 
 // replyFixed answers a plain request if its answer is fixed, and reports whether it did. The
 // response is written over the request. The error is from writing.
 func (s *Server) replyFixed(lookup func(path []byte) *Fixed, c *wire.Connection, p *wire.Plain) (done bool, err error) {
-	if string(p.Method) != fasthttp.MethodGet {
+	if string(p.Method) != fasthttp.MethodGet || p.HTTP10 {
 		return false, nil
 	}
 	path, query, _ := bytes.Cut(p.Target, []byte{'?'})
@@ -150,7 +153,7 @@ func (s *Server) replyFixed(lookup func(path []byte) *Fixed, c *wire.Connection,
 		path = path[:last]
 	}
 	f := lookup(path)
-	if f != nil && len(f.Head)+len(f.Body) > cap(p.Bytes) {
+	if f != nil && len(f.Head)+len(lastLines)+len(f.Body) > cap(p.Bytes) {
 		c.Enlarge()
 		return false, nil
 	}
@@ -158,7 +161,11 @@ func (s *Server) replyFixed(lookup func(path []byte) *Fixed, c *wire.Connection,
 		return false, nil
 	}
 	inJournal := f.counters != nil && s.countFixed(c, f, p.Bytes)
-	b := append(append(p.Bytes[:0], f.Head...), f.Body...)
+	b := append(p.Bytes[:0], f.Head...)
+	if p.Connection != "" {
+		b = append(b[:len(b)-len("\r\n")], lastLines...)
+	}
+	b = append(b, f.Body...)
 	copy(b[f.date:], c.Date())
 	_, err = c.Write(b)
 	if inJournal {

@@ -35,7 +35,7 @@ func (s *Server) sendPassed(c *Call, x *wire.Exchange) error {
 	case c.In.Protocol == matcher.HTTP10:
 		p.Add(fasthttp.HeaderConnection, "keep-alive")
 	}
-	head := p.AppendHead(c.passing.Scratch(), x.Conn.Date())
+	head := p.AppendHead(c.passing.Scratch(), x.Conn.Date(), "")
 	if err := x.Conn.Flush(); err != nil {
 		return err
 	}

@@ -125,13 +125,12 @@ func (h *head) scan(b []byte) (length int, err error) {
 	}
 }
 
-// isPlain reports whether the request has the form that most clients send: HTTP/1.1, on a
-// connection that stays open, not from a page in a browser, of printable ASCII, without headers
-// that need more than an answer, such as Expect; and either a GET without a body, or a POST,
-// PUT, PATCH or DELETE whose body has a known length. The head must be complete, and be the one in
-// b.
+// isPlain reports whether the request has the form that most clients send: not from a page in a
+// browser, of printable ASCII, without headers that need more than an answer, such as Expect; and
+// either a GET without a body, or a POST, PUT, PATCH or DELETE whose body has a known length. The
+// head must be complete, and be the one in b.
 func (h *head) isPlain(b []byte) bool {
-	if h.odd || h.empty > 0 || h.minor != '1' || h.close || h.chunked {
+	if h.odd || h.empty > 0 || h.chunked {
 		return false
 	}
 	switch string(b[:h.space-1]) {
@@ -145,10 +144,20 @@ func (h *head) isPlain(b []byte) bool {
 
 // plain returns the request in b: the head and its body.
 func (h *head) plain(b []byte, length int) Plain {
-	return Plain{
+	p := Plain{
 		Method: b[:h.space-1], Target: b[h.space:h.end], Header: b[h.lines:length], Body: b[length:],
-		Host: ascii.TrimBlanks(b[h.hostLine+len("Host:") : h.hostEnd]), Accepts: h.accepts, Bytes: b,
+		Accepts: h.accepts, Bytes: b, HTTP10: h.minor == '0',
 	}
+	if h.host {
+		p.Host = ascii.TrimBlanks(b[h.hostLine+len("Host:") : h.hostEnd])
+	}
+	switch {
+	case h.last():
+		p.Connection = "close"
+	case p.HTTP10:
+		p.Connection = "keep-alive"
+	}
+	return p
 }
 
 // checkPart checks an incomplete line: data that is not HTTP at all might never contain the end of
@@ -327,7 +336,7 @@ func (h *head) connection(value []byte) error {
 		h.keepAlive = h.keepAlive || first
 		return nil
 	}
-	h.odd = true
+	h.odd = h.odd || !first || !ascii.EqualFold(value, "close") && !ascii.EqualFold(value, "keep-alive")
 	for rest := value; len(rest) > 0; {
 		var option []byte
 		option, rest, _ = bytes.Cut(rest, []byte{','})
@@ -371,6 +380,8 @@ type Plain struct {
 	Header               []byte // the header lines and the empty line after them
 	Body                 []byte
 	Accepts              bool   // the response may depend on Accept
+	HTTP10               bool   // the version is HTTP/1.0
+	Connection           string // the value of the Connection header of the response; "" for none
 	Bytes                []byte // the whole request
 	Alone                bool   // nothing follows: the response may overwrite Bytes, up to its capacity
 }

@@ -105,7 +105,7 @@ func (s *stay) answers(b []byte) bool {
 		return false // the loop finds the same
 	}
 	c.plain.Alone = true
-	if c.answerPlain() != nil || c.later != nil {
+	if c.answerPlain() != nil || c.later != nil || c.ended {
 		return false
 	}
 	if c.after != nil {
