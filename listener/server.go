@@ -167,9 +167,10 @@ type Server struct {
 	applied   applied
 
 	listener  *wire.Connections
-	probe     *probe.Probe   // nil before the server listens
-	connected sync.WaitGroup // the connections
-	idle      atomic.Int32   // goroutines that wait for a connection
+	probe     *probe.Probe          // nil before the server listens
+	connected sync.WaitGroup        // the connections
+	idle      atomic.Int32          // goroutines that wait for a connection
+	next      chan *wire.Connection // to one of them
 	closeData sync.Once
 	drained   chan struct{} // closed once nothing is accepted and no connection is served
 	ending    sync.Once
@@ -232,7 +233,6 @@ const idleServers = 64
 // It replaces fasthttp's own loop, whose worker pool keeps a goroutine for ten seconds after it is
 // stopped, and which checks every 100 ms whether its connections are gone.
 func (s *Server) accept() {
-	accepted := make(chan net.Conn)
 	for {
 		conn, err := s.listener.Accept()
 		if err != nil {
@@ -241,26 +241,32 @@ func (s *Server) accept() {
 			}
 			break
 		}
-		select {
-		case accepted <- conn: // to a goroutine that waits
-		default:
-			s.connected.Go(func() { s.serve(conn, accepted) })
-		}
+		s.begin(conn.(*wire.Connection))
 	}
-	close(accepted)
+	s.listener.Drain()
+	close(s.next)
 	s.connected.Wait()
 	close(s.drained)
 }
 
+// begin makes a goroutine serve a connection.
+func (s *Server) begin(conn *wire.Connection) {
+	select {
+	case s.next <- conn: // to a goroutine that waits
+	default:
+		s.connected.Go(func() { s.serve(conn) })
+	}
+}
+
 // serve serves a connection, and then others, unless enough goroutines wait for them.
-func (s *Server) serve(conn net.Conn, next <-chan net.Conn) {
+func (s *Server) serve(conn *wire.Connection) {
 	for more := true; more; {
-		s.calls.ServeConnection(conn.(*wire.Connection))
+		s.calls.ServeConnection(conn)
 		if s.idle.Add(1) > idleServers {
 			s.idle.Add(-1)
 			return
 		}
-		conn, more = <-next
+		conn, more = <-s.next
 		s.idle.Add(-1)
 	}
 }
@@ -281,6 +287,7 @@ func newServer(opts Options) *Server {
 		compiler: compile.New(opts.compile()),
 		drained:  make(chan struct{}),
 		done:     make(chan struct{}),
+		next:     make(chan *wire.Connection),
 		unfollow: func() {},
 		calls: serve.New(serve.Options{
 			Log: opts.Logger, MaxBody: opts.MaxBody, MaxResponse: opts.MaxResponse, UnmatchedStatus: opts.UnmatchedStatus,
@@ -340,6 +347,7 @@ func (s *Server) listen() error {
 	if !s.opts.NoHTTP2 {
 		s.listener.HTTP2 = s.calls.ServeHTTP2
 	}
+	s.listener.Resume = s.begin
 	s.listener.Handler, s.listener.MaxBody = s.calls, s.opts.MaxBody
 	s.listener.General = s.opts.AccessLog || s.opts.ServerTiming
 	if s.calls.Recorder != nil {
@@ -416,7 +424,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		s.calls.HTTP2.Cut()
 		closed = s.listener.CloseAll()
 	}
-	s.listener.StopAlarm()
+	s.listener.Stop()
 	s.compiler.Loader.Close(ctx)
 	cut := s.cutOff(closed)
 	s.compiler.Close()

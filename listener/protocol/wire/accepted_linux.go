@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mockserver/internal/pollset"
 	"mockserver/internal/sockio"
 )
 
@@ -114,6 +115,27 @@ func (s *accepted) waiting() (*os.File, syscall.RawConn, error) {
 		err = s.file.SetWriteDeadline(s.writeBy)
 	}
 	return s.file, s.raw, err
+}
+
+// park makes the socket, which nothing uses, wait in a set. If it has a file, that is given up: it
+// takes more memory than all the rest.
+func (s *accepted) park(set *pollset.Set, e *pollset.Entry, in pollset.Class) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.uses > 0 {
+		return false
+	}
+	if s.file != nil {
+		fd, err := unix.FcntlInt(uintptr(s.fd), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			return false
+		}
+		set.Drop(e)
+		_ = s.file.Close() // the duplicate stays open
+		s.fd, s.file, s.raw = fd, nil, nil
+	}
+	s.readBy, s.writeBy = time.Time{}, time.Time{}
+	return set.Add(e, s.fd, in)
 }
 
 // Read reads what has arrived; if that is nothing, it waits until the deadline.

@@ -72,7 +72,7 @@ func TestAlarm_GoesOff(t *testing.T) {
 func TestPause_KeepsNoTimesOfClientsThatLeft(t *testing.T) {
 	l := New(nil, slog.New(slog.DiscardHandler))
 	l.StartAlarm()
-	defer l.StopAlarm()
+	defer l.Stop()
 	for range 100 {
 		client, inner := net.Pipe()
 		_ = client.Close() // an error would not matter: both ends are in the test

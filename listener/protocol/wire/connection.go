@@ -28,6 +28,7 @@ type Connection struct {
 	deadlines
 	reading
 	stay *stay // nil where it is not possible
+	place
 	ending
 	// after is called with the time when the response was written, or could not be written.
 	after   func(written time.Time)
@@ -291,10 +292,12 @@ func (c *Connection) Close() error {
 func (c *Connection) CloseNow() error {
 	c.from.forget(c)
 	c.pausing.end()
-	if err := c.Conn.Close(); !errors.Is(err, net.ErrClosed) {
-		return err
+	err := c.Conn.Close()
+	c.from.lot.forget(c)
+	if errors.Is(err, net.ErrClosed) {
+		return nil // the server had already closed it
 	}
-	return nil // the server had already closed it
+	return err
 }
 
 // Discard stops sending to the client, and reads what the client sends until the client also stops,

@@ -44,6 +44,10 @@ type Connections struct {
 
 	failures    atomic.Uint64 // number of failures to accept
 	handshaking atomic.Int64  // nanoseconds, see HandshakeTime
+	// Resume makes a goroutine call Serve for a connection that was parked. It must not block. If it
+	// is nil, connections wait in their goroutines.
+	Resume func(*Connection)
+
 	descriptors descriptors
 	scarce      bool // the last failure was that only reserved descriptors were left
 
@@ -58,6 +62,7 @@ type Connections struct {
 	clock   clock
 	sweeper sweeper
 	alarm   *alarm // ends pauses; nil before StartAlarm
+	lot     lot
 
 	mu   sync.Mutex // guards the fields below
 	open map[*Connection]struct{}
@@ -67,22 +72,28 @@ type Connections struct {
 
 // New returns a Connections that accepts from l. The log may be nil if nothing is accepted.
 func New(l net.Listener, log *slog.Logger) *Connections {
-	return &Connections{
+	c := &Connections{
 		Listener: l, log: log, refusals: loglimit.New(1, loglimit.LogSuppressed(log, "cannot accept a connection")),
 		descriptors: reserveDescriptors(), ended: make(chan struct{}), open: map[*Connection]struct{}{},
 	}
+	c.openLot()
+	return c
 }
 
 // StartAlarm makes pauses end within 50 µs of when they are due, where the system supports it,
-// until StopAlarm is called.
+// until Stop is called.
 func (c *Connections) StartAlarm() { c.alarm = newAlarm() }
 
 // AlarmAt makes the process's timers that are due at t fire on time. It has an effect only between
-// StartAlarm and StopAlarm.
+// StartAlarm and Stop.
 func (c *Connections) AlarmAt(t time.Time) { c.alarm.at(t) }
 
-// StopAlarm stops the alarm that StartAlarm started.
-func (c *Connections) StopAlarm() { c.alarm.close() }
+// Stop stops the alarm that StartAlarm started, and what wakes parked connections. All connections are
+// closed, or have a goroutine.
+func (c *Connections) Stop() {
+	c.alarm.close()
+	c.lot.close()
+}
 
 // TimeReads makes connections note when they are read, as time since base. It is called before the
 // first connection is accepted.
@@ -144,6 +155,7 @@ func (c *Connections) Adopt(inner net.Conn) *Connection {
 	accepted := &Connection{Conn: inner, from: c}
 	accepted.readExpires = time.Now().Add(headerTimeout)
 	accepted.stay = newStay(accepted)
+	accepted.place.open(inner)
 	c.mu.Lock()
 	c.open[accepted] = struct{}{}
 	c.last++
@@ -217,9 +229,11 @@ func (c *Connections) isEnding() bool {
 func (c *Connections) Hurry() {
 	c.hurrying.Lock()
 	defer c.hurrying.Unlock()
+	c.lot.hurry(c.moment(), c.patience)
 	now := time.Now()
 	for _, conn := range c.all() { // if setting a deadline fails, reading fails too
 		switch {
+		case conn.idle.Load() == isParked:
 		case conn.upgraded.Load():
 			_ = conn.Conn.SetReadDeadline(now) // wakes the connection
 		case conn.takeIdle():
@@ -291,9 +305,13 @@ func (c *Connections) forget(conn *Connection) {
 // tick sets the clock, as long as any connection is open.
 func (c *Connections) tick() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.open) > 0 {
+	some := len(c.open) > 0
+	if some {
 		c.clock.set()
+	}
+	c.mu.Unlock()
+	if some {
+		c.leaveIdleOnes()
 	}
 }
 

@@ -147,6 +147,9 @@ func (c *Connection) Read(b []byte) (int, error) {
 		c.Came = c.readAt
 	}
 	if err != nil {
+		if err == errIdle || c.ended {
+			return n, err
+		}
 		if len(some) == 0 && c.isIdle() && errors.Is(err, os.ErrDeadlineExceeded) && !c.from.isEnding() {
 			return 0, errIdle
 		}
@@ -209,10 +212,13 @@ func (c *Connection) repeats(b []byte) bool {
 // the state from idle may set the next deadline: the connection when it has a request, or the server
 // when it stops.
 const (
-	isBusy  = iota
-	isIdle  // it reads for another request, with all responses sent; became idle after the last sweep
-	isStill // was idle at the last sweep
-	isSeen  // was checked by a sweep, and is not checked again; or is parked, and looks for input itself
+	isBusy    = iota
+	isIdle    // it reads for another request, with all responses sent; became idle after the last sweep
+	isStill   // was idle at the last sweep
+	isSeen    // was checked by a sweep, and is not checked again
+	isLeaving // has been idle for some time, and is parked soon: see leaveIdleOnes
+	isAlone   // waits in its goroutine, without buffers
+	isParked  // waits without a goroutine: see lot
 )
 
 // beginIdle makes the connection idle.
@@ -222,7 +228,16 @@ func (c *Connection) beginIdle(state uint32) {
 }
 
 // takeIdle makes the connection busy, and reports whether it was idle.
-func (c *Connection) takeIdle() bool { return c.idle.Swap(isBusy) != isBusy }
+func (c *Connection) takeIdle() bool {
+	for {
+		switch state := c.idle.Load(); {
+		case state == isBusy || state == isParked:
+			return false
+		case c.idle.CompareAndSwap(state, isBusy):
+			return true
+		}
+	}
+}
 
 // leaveIdle makes the connection no longer idle. If Hurry or wake has already done so, leaveIdle waits until
 // they have set their deadlines: a deadline that is set later would apply to the request.

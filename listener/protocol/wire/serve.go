@@ -48,9 +48,28 @@ var (
 // Serve serves the connection to its end, and closes it. Responses are collected in a buffer; what is in
 // it is written before a read that may block, before a request waits, before a fault, before a body
 // that is sent in pieces, and at the end.
+//
+// If there is nothing to read, Serve may park the connection: see Connections.Resume.
 func (c *Connection) Serve() error {
-	defer c.release()
-	err := c.loop()
+	if c.late {
+		c.closeNotify()
+		return c.CloseNow()
+	}
+	for {
+		err := c.loop()
+		switch {
+		case err != errIdle:
+			return c.end(err)
+		case c.leave():
+			return nil
+		case c.requests > 0 && !c.park():
+			return c.end(errClosed)
+		}
+	}
+}
+
+// end ends a connection after its last request.
+func (c *Connection) end(err error) error {
 	c.behind = c.ended && c.hasMore()
 	if c.upgraded.Load() {
 		c.hold()
@@ -71,8 +90,9 @@ func (c *Connection) Serve() error {
 	return err
 }
 
-// loop serves requests until the connection ends or leaves HTTP/1.1.
+// loop serves requests until the connection ends, leaves HTTP/1.1, or is idle.
 func (c *Connection) loop() error {
+	defer c.release()
 	for {
 		err := c.next()
 		switch {
@@ -81,9 +101,7 @@ func (c *Connection) loop() error {
 				return err
 			}
 		case err == errIdle:
-			if !c.park() {
-				return errClosed
-			}
+			return err
 		case err == errFull:
 			if err := c.grow(); err != nil {
 				return err
@@ -337,7 +355,7 @@ func (c *Connection) park() bool {
 	c.large, c.grows = false, false
 	c.readInForce, c.restsUntil = c.TimeOf(c.idleSince+idleTimeout), 0
 	err := c.Conn.SetReadDeadline(c.readInForce)
-	c.beginIdle(isSeen)
+	c.beginIdle(isAlone)
 	if err == nil && c.from.isEnding() {
 		err = c.Conn.SetReadDeadline(time.Now().Add(c.from.patience))
 	}

@@ -26,6 +26,7 @@ type stay struct {
 	fd    int // the descriptor while the connection stays; otherwise -1
 	b     []byte
 	plain bool // what is read may be a plain request
+	parks bool // the connection is parked if there is nothing to read
 	n     int
 	err   error
 	_     [32]byte // keeps the fields of two connections, written on each request, in separate cache lines
@@ -52,6 +53,9 @@ func (c *Connection) read(b []byte, part bool) (int, error) {
 	if s == nil || c.secured != nil {
 		return c.Stream().Read(b)
 	}
+	if s.parks = !part && c.mayPark(); s.parks && c.requests > 0 {
+		return 0, errIdle // the client sends nothing before it has the response
+	}
 	s.b, s.n, s.err = b, 0, nil
 	s.plain = c.requests > 0 && !part && !c.inBody && !c.grows
 	err := s.raw.Read(s.turn)
@@ -68,6 +72,9 @@ func (s *stay) once(fd uintptr) bool {
 	for {
 		n, errno := sockio.Recv(int(fd), s.b, 0)
 		switch {
+		case errno == unix.EAGAIN && s.parks:
+			s.err = errIdle
+			return true
 		case errno == unix.EAGAIN:
 			return false
 		case errno == unix.EINTR:
@@ -83,7 +90,11 @@ func (s *stay) once(fd uintptr) bool {
 		if s.n = n; !s.plain || c.grows || !s.answers(s.b[:n]) {
 			return true
 		}
-		if s.n, s.err = 0, c.await(nil); s.err != nil {
+		if s.n = 0; c.ended {
+			s.err = io.EOF
+			return true
+		}
+		if s.err = c.await(nil); s.err != nil {
 			return true
 		}
 		if n < len(s.b) {
@@ -105,7 +116,7 @@ func (s *stay) answers(b []byte) bool {
 		return false // the loop finds the same
 	}
 	c.plain.Alone = true
-	if c.answerPlain() != nil || c.later != nil || c.ended {
+	if c.answerPlain() != nil || c.later != nil {
 		return false
 	}
 	if c.after != nil {

@@ -29,6 +29,24 @@ func (c *Connection) write(b []byte) (int, error)        { return c.Conn.Write(b
 func (c *Connection) hasInput() bool                     { return false }
 func (c *Connection) asksInside() (left, inside bool)    { return false, false }
 
+// lot is where connections are parked: nowhere.
+type lot struct{}
+
+func (lot) close()                               {}
+func (lot) forget(*Connection)                   {}
+func (lot) hurry(moment, patience time.Duration) {}
+
+type place struct{ late bool }
+
+func (*place) open(net.Conn) {}
+
+func (c *Connections) leaveIdleOnes() {}
+func (c *Connections) openLot()       {}
+func (c *Connection) leave() bool     { return false }
+
+// Drain returns at once.
+func (c *Connections) Drain() {}
+
 // threadTime returns 0: the CPU time of the current thread is not known.
 func threadTime() time.Duration { return 0 }
 

@@ -1,0 +1,254 @@
+package pollset
+
+import (
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// pair returns the ends of a connection; the descriptor of the first has the smallest free number.
+func pair(t *testing.T) (here, there int) {
+	t.Helper()
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ends[0], ends[1]
+}
+
+func write(t *testing.T, fd int) {
+	t.Helper()
+	if _, err := unix.Write(fd, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// outcome is what ready was called with.
+type outcome struct {
+	e   *Entry
+	due bool
+}
+
+func collecting(t *testing.T, timeouts ...time.Duration) (*Set, chan outcome) {
+	out := make(chan outcome, 1<<16)
+	s := New(func(e *Entry, due bool) { out <- outcome{e, due} }, timeouts...)
+	t.Cleanup(s.Close)
+	return s, out
+}
+
+func TestSet_ReportsInput(t *testing.T) {
+	s, out := collecting(t, 0)
+	here, there := pair(t)
+	e := &Entry{}
+	for range 3 { // what comes before it is added and what comes later
+		write(t, there)
+		if !s.Add(e, here, 0) {
+			t.Fatal("it was not added")
+		}
+		if got := <-out; got != (outcome{e, false}) {
+			t.Errorf("got %+v", got)
+		}
+		unix.Read(here, make([]byte, 10))
+		s.Add(e, here, 0)
+		write(t, there)
+		<-out
+		unix.Read(here, make([]byte, 10))
+	}
+	s.Add(e, here, 0)
+	unix.Close(there)
+	<-out
+	if s.Take(e) {
+		t.Error("it was in the set twice")
+	}
+	unix.Close(here)
+	s.End()
+	s.Wait()
+}
+
+// An entry of a class is due after its timeout, unless it was taken; the order is that of adding them.
+func TestSet_Timeouts(t *testing.T) {
+	s, out := collecting(t, time.Millisecond, time.Hour, 0)
+	var all [5]Entry
+	for i := range all {
+		here, there := pair(t)
+		defer unix.Close(here)
+		defer unix.Close(there)
+		if !s.Add(&all[i], here, Class(i/2)) {
+			t.Fatal("it was not added")
+		}
+	}
+	for i := range 2 {
+		if got := <-out; got != (outcome{&all[i], true}) {
+			t.Errorf("%d: got %+v", i, got)
+		}
+	}
+	s.End()
+	if s.Add(&all[0], 0, 0) {
+		t.Error("an entry was added after the end")
+	}
+	s.Limit(2, time.Millisecond)
+	s.Limit(1, time.Millisecond)
+	late := []*Entry{(<-out).e, (<-out).e, (<-out).e}
+	for i := 2; i < 5; i++ {
+		if !slices.Contains(late, &all[i]) {
+			t.Errorf("%d was not due", i)
+		}
+	}
+	s.Wait()
+}
+
+// Of the set, Take and the timeout, exactly one gets an entry, also while descriptors are closed and
+// their numbers are used again with events pending.
+func TestSet_ModelOfReusedNumbers(t *testing.T) {
+	for seed := range uint64(20) {
+		modelRun(t, rand.New(rand.NewPCG(seed, 0)))
+	}
+}
+
+// modelled is a connection of the model.
+type modelled struct {
+	Entry
+	here, there int
+	added       int // how often it was added
+	got         int // how often it was reported or taken
+	input       bool
+}
+
+func modelRun(t *testing.T, random *rand.Rand) {
+	var mu sync.Mutex
+	open := map[*modelled]bool{} // those in the set
+	var s *Set
+	reported := 0
+	wrong := func(format string, args ...any) { t.Errorf(format, args...) }
+	finish := func(c *modelled) { // closes both ends: their numbers are free again
+		delete(open, c)
+		unix.Close(c.here)
+		unix.Close(c.there)
+	}
+	s = New(func(e *Entry, due bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		c := e.Owner.(*modelled)
+		reported++
+		if c.got++; c.got != c.added || !open[c] {
+			wrong("an entry that was added %d times was got %d times", c.added, c.got)
+		}
+		if !c.input && !due {
+			wrong("an entry without input was reported")
+		}
+		finish(c)
+	}, time.Hour)
+	for range 2000 {
+		mu.Lock()
+		var any *modelled
+		for any = range open {
+			break
+		}
+		mu.Unlock()
+		switch n := random.IntN(10); {
+		case n < 4 || any == nil:
+			c := &modelled{}
+			c.here, c.there = pair(t)
+			c.Owner = c
+			mu.Lock()
+			open[c] = true
+			c.added++
+			mu.Unlock()
+			if !s.Add(&c.Entry, c.here, 0) {
+				wrong("an entry was not added")
+			}
+		case n < 7: // input, which is pending from now on
+			mu.Lock()
+			if open[any] {
+				any.input = true
+				write(t, any.there)
+			}
+			mu.Unlock()
+		default: // whoever takes it closes it, or adds it again
+			if !s.Take(&any.Entry) {
+				continue
+			}
+			mu.Lock()
+			any.got++
+			if any.got != any.added {
+				wrong("an entry that was added %d times was got %d times", any.added, any.got)
+			}
+			if n == 7 {
+				any.added++
+				mu.Unlock()
+				if !s.Add(&any.Entry, any.here, 0) {
+					wrong("an entry was not added again")
+				}
+				continue
+			}
+			finish(any)
+			mu.Unlock()
+			s.Done(&any.Entry)
+		}
+	}
+	for { // each that has input is reported, and each other is still there
+		mu.Lock()
+		left, rest := 0, []*modelled(nil)
+		for c := range open {
+			if c.input {
+				left++
+			} else {
+				rest = append(rest, c)
+			}
+		}
+		mu.Unlock()
+		if left > 0 {
+			continue
+		}
+		for _, c := range rest {
+			if !s.Take(&c.Entry) {
+				wrong("an entry was lost")
+			}
+			mu.Lock()
+			finish(c)
+			mu.Unlock()
+			s.Done(&c.Entry)
+		}
+		break
+	}
+	s.End()
+	s.Wait()
+	s.Close()
+	if reported == 0 {
+		t.Error("nothing was reported")
+	}
+}
+
+// A duplicate waits like the original, which Drop has made epoll forget.
+func TestSet_Duplicate(t *testing.T) {
+	s, out := collecting(t, 0)
+	here, there := pair(t)
+	e := &Entry{}
+	s.Add(e, here, 0)
+	if !s.Take(e) {
+		t.Fatal("it was not there")
+	}
+	second, err := unix.FcntlInt(uintptr(here), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(os.NewSyscallError("fcntl", err))
+	}
+	s.Drop(e)
+	unix.Close(here)
+	if !s.Add(e, second, 0) {
+		t.Fatal("it was not added")
+	}
+	write(t, there)
+	<-out
+	s.End()
+	s.Wait()
+	unix.Close(second)
+	unix.Close(there)
+}

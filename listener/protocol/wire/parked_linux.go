@@ -1,0 +1,133 @@
+package wire
+
+import (
+	"net"
+	"time"
+
+	"mockserver/internal/pollset"
+)
+
+// A connection waits without a goroutine as long as its first request has not begun to arrive, and
+// while it is idle: its descriptor is in a set, which gives the connection to Resume as soon as there
+// is something to read. What it still needs is in Connection; buffers are given back before.
+//
+// One that gets requests in quick succession waits in its goroutine instead, until none has arrived
+// for about leaveTime: that is cheaper.
+
+// leaveTime is the time without a request after which a connection is parked. The actual wait may be
+// twice as long.
+const leaveTime = time.Second
+
+// The classes of parked connections.
+const (
+	fresh    pollset.Class = iota // no request has begun to arrive
+	idleOnes                      // they wait for another request
+)
+
+// lot is where connections are parked.
+type lot struct{ *pollset.Set }
+
+// place is the place of a connection in the lot.
+type place struct {
+	pollset.Entry
+	socket *accepted // nil for a connection that cannot be parked
+	since  time.Duration
+	stays  bool // it could not be parked
+	quick  bool // its last request came soon after it was parked
+	late   bool // it was parked for too long
+}
+
+func (p *place) open(conn net.Conn) { p.socket, _ = conn.(*accepted) }
+
+// openLot makes it possible to park connections.
+func (c *Connections) openLot() { c.lot.Set = pollset.New(c.unpark, headerTimeout, idleTimeout) }
+
+// unpark is called when a parked connection has something to read, or has waited for too long.
+func (c *Connections) unpark(e *pollset.Entry, due bool) {
+	conn := e.Owner.(*Connection)
+	p := &conn.place
+	switch p.late, p.stays = due, false; {
+	case !due:
+		conn.idle.Store(isBusy)
+		p.quick = conn.requests > 0 && c.clock.exactly()-p.since < leaveTime
+	case conn.secured == nil:
+		_ = conn.CloseNow() // the client expects no response
+		return
+	}
+	c.Resume(conn)
+}
+
+// mayPark reports whether the connection may be parked if there is nothing to read.
+func (c *Connection) mayPark() bool {
+	p := &c.place
+	return p.socket != nil && p.socket.file == nil && !p.stays && !p.quick && !c.inBody && !c.head.begun && c.head.empty == 0
+}
+
+// leave parks the connection, and reports whether it did. If so, another goroutine may serve it already.
+func (c *Connection) leave() bool {
+	p, in := &c.place, idleOnes
+	if p.socket == nil || c.from.lot.Set == nil || c.from.Resume == nil || len(c.held) > 0 {
+		return false
+	}
+	if c.requests == 0 {
+		in = fresh
+	}
+	c.freeBuffers()
+	c.large, c.grows = false, false
+	c.readInForce, c.restsUntil, c.writeExpires = time.Time{}, 0, 0
+	p.Owner, p.since, p.stays = c, c.from.clock.exactly(), true
+	c.idle.Store(isParked)
+	if p.socket.park(c.from.lot.Set, &p.Entry, in) {
+		return true
+	}
+	c.idle.Store(isBusy)
+	return false
+}
+
+// forget takes a connection that was closed from the lot.
+func (l lot) forget(c *Connection) {
+	if c.idle.Load() == isParked && l.Take(&c.place.Entry) {
+		l.Done(&c.place.Entry)
+	}
+}
+
+// leaveIdleOnes wakes the connections that have been idle since it was called last, so that they are
+// parked. It is called each leaveTime.
+func (c *Connections) leaveIdleOnes() {
+	for _, conn := range c.all() {
+		if conn.place.socket == nil {
+			continue
+		}
+		switch state := conn.idle.Load(); state {
+		case isBusy, isAlone, isParked:
+		case isLeaving:
+			conn.wake()
+		default:
+			conn.idle.CompareAndSwap(state, isLeaving)
+		}
+	}
+}
+
+// hurry makes parked connections wait only a little longer: those without a request, and idle ones. No
+// others are parked any more.
+func (l lot) hurry(moment, patience time.Duration) {
+	if l.Set != nil {
+		l.End()
+		l.Limit(fresh, moment)
+		l.Limit(idleOnes, patience)
+	}
+}
+
+func (l lot) close() {
+	if l.Set != nil {
+		l.Close()
+	}
+}
+
+// Drain waits until no connection is parked, and none will be.
+func (c *Connections) Drain() {
+	if c.lot.Set != nil {
+		c.lot.End()
+		c.lot.Wait()
+	}
+}

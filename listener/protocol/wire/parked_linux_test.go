@@ -1,0 +1,180 @@
+package wire
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mockserver/internal/pollset"
+)
+
+// parking is a listener whose connections are served, and parked.
+type parking struct {
+	*Connections
+	serving sync.WaitGroup
+}
+
+const answered = "HTTP/1.1 204 No Content\r\n\r\n"
+
+// parks starts a listener. Set the timeouts of parked connections to test these.
+func parks(t *testing.T, timeouts ...time.Duration) *parking {
+	l, err := Listen(context.Background(), "tcp", "127.0.0.1:0", false)
+	must(t, err)
+	p := &parking{Connections: New(l, slog.New(slog.DiscardHandler))}
+	if timeouts != nil {
+		p.lot.Set = pollset.New(p.unpark, timeouts...)
+	}
+	served(p.Connections, stub{plain: func(c *Connection, _ *Plain) error {
+		_, err := io.WriteString(c, answered)
+		return err
+	}})
+	p.Resume = func(c *Connection) { p.serving.Go(func() { _ = c.Serve() }) } // the client sees how it ends
+	p.serving.Go(func() {
+		for {
+			c, err := p.Accept()
+			if err != nil {
+				return
+			}
+			p.Resume(c.(*Connection))
+		}
+	})
+	t.Cleanup(func() {
+		_ = p.End(0)
+		p.CloseAll()
+		p.Drain()
+		p.serving.Wait()
+		p.Stop()
+	})
+	return p
+}
+
+// client connects, and returns the connection with the server's end of it.
+func (p *parking) client(t *testing.T) (net.Conn, *bufio.Reader, *Connection) {
+	t.Helper()
+	conn, err := net.Dial("tcp", p.Addr().String())
+	must(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	for {
+		for _, c := range p.all() {
+			if c.RemoteAddr().String() == conn.LocalAddr().String() {
+				return conn, bufio.NewReader(conn), c
+			}
+		}
+	}
+}
+
+// becomes waits until the connection has a state.
+func (c *Connection) becomes(state uint32) {
+	for c.idle.Load() != state {
+	}
+}
+
+// asks sends requests and reads the responses.
+func asks(t *testing.T, conn io.Writer, in io.Reader, sent string, n int) {
+	t.Helper()
+	_, err := io.WriteString(conn, sent)
+	must(t, err)
+	b := make([]byte, n*len(answered))
+	if _, err := io.ReadFull(in, b); err != nil || string(b) != strings.Repeat(answered, n) {
+		t.Fatalf("got %q, %v", b, err)
+	}
+}
+
+// A connection waits without a goroutine before its first request, after it, and again once it has
+// been idle for some time; its requests are served whenever they come, and its last one once.
+func TestParked_IsServed(t *testing.T) {
+	p := parks(t)
+	conn, in, c := p.client(t)
+	c.becomes(isParked)
+	asks(t, conn, in, whole[:10], 0) // parked until then, and in the goroutine with a part of a head
+	c.becomes(isBusy)
+	asks(t, conn, in, whole[10:], 1)
+	c.becomes(isParked)
+	for range 3 {
+		asks(t, conn, in, whole, 1)
+	}
+	asks(t, conn, in, whole+whole+whole, 3)
+	for range 2 {
+		for c.idle.Load() == isBusy {
+		}
+		for p.leaveIdleOnes(); c.idle.Load() != isParked; p.leaveIdleOnes() {
+		}
+		asks(t, conn, in, whole, 1)
+	}
+	asks(t, conn, in, whole, 1)
+	asks(t, conn, in, strings.Replace(whole, "\r\n\r\n", "\r\nConnection: close\r\n\r\n", 1), 1)
+	if rest, err := io.ReadAll(in); len(rest) > 0 || err != nil {
+		t.Errorf("after the last response: %q, %v", rest, err)
+	}
+}
+
+// A parked connection ends when its client leaves, when it is parked for too long, and when the server
+// stops; and it does not keep the server from ending.
+func TestParked_Ends(t *testing.T) {
+	for name, end := range map[string]func(p *parking, conn net.Conn){
+		"the client leaves":  func(_ *parking, conn net.Conn) { _ = conn.(*net.TCPConn).CloseWrite() },
+		"it is late":         nil,
+		"the server stops":   func(p *parking, _ net.Conn) { _ = p.End(0); p.Hurry() },
+		"the server is left": func(p *parking, _ net.Conn) { p.CloseAll() },
+	} {
+		timeouts := []time.Duration{time.Hour, time.Hour}
+		if end == nil {
+			timeouts = []time.Duration{time.Millisecond, time.Millisecond}
+		}
+		for _, requests := range []int{0, 1} {
+			p := parks(t, timeouts...)
+			conn, err := net.Dial("tcp", p.Addr().String())
+			must(t, err)
+			defer conn.Close()
+			in := bufio.NewReader(conn)
+			if requests > 0 && end != nil {
+				asks(t, conn, in, whole, 1)
+			}
+			if end != nil {
+				for all := p.all(); len(all) == 0 || all[0].idle.Load() != isParked; all = p.all() {
+				}
+				end(p, conn)
+			}
+			if rest, err := io.ReadAll(in); len(rest) > 0 || err != nil {
+				t.Errorf("%s, after %d requests: %q, %v", name, requests, rest, err)
+			}
+			for p.Count() > 0 {
+			}
+		}
+	}
+}
+
+// A request that comes while the server stops is served.
+func TestParked_LastCall(t *testing.T) {
+	p := parks(t)
+	conn, in, c := p.client(t)
+	asks(t, conn, in, whole, 1)
+	c.becomes(isParked)
+	must(t, p.End(time.Hour))
+	p.Hurry()
+	asks(t, conn, in, whole, 1)
+	if c.place.socket.park(p.lot.Set, &c.place.Entry, idleOnes) {
+		t.Error("it was parked again")
+	}
+}
+
+// A socket that was closed is not parked.
+func TestParked_NotOnceClosed(t *testing.T) {
+	_, server := accept(t, "127.0.0.1")
+	must(t, server.Close())
+	s := pollset.New(nil, 0)
+	defer s.Close()
+	if server.park(s, &pollset.Entry{}, 0) {
+		t.Error("it was parked")
+	}
+	if err := server.Close(); !errors.Is(err, net.ErrClosed) {
+		t.Error(err)
+	}
+}
