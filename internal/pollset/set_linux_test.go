@@ -148,13 +148,13 @@ func modelRun(t *testing.T, random *rand.Rand) {
 	}, time.Hour)
 	for range 2000 {
 		mu.Lock()
-		var any *modelled
-		for any = range open {
+		var one *modelled
+		for one = range open {
 			break
 		}
 		mu.Unlock()
 		switch n := random.IntN(10); {
-		case n < 4 || any == nil:
+		case n < 4 || one == nil:
 			c := &modelled{}
 			c.here, c.there = pair(t)
 			c.Owner = c
@@ -167,31 +167,31 @@ func modelRun(t *testing.T, random *rand.Rand) {
 			}
 		case n < 7: // input, which is pending from now on
 			mu.Lock()
-			if open[any] {
-				any.input = true
-				write(t, any.there)
+			if open[one] {
+				one.input = true
+				write(t, one.there)
 			}
 			mu.Unlock()
 		default: // whoever takes it closes it, or adds it again
-			if !s.Take(&any.Entry) {
+			if !s.Take(&one.Entry) {
 				continue
 			}
 			mu.Lock()
-			any.got++
-			if any.got != any.added {
-				wrong("an entry that was added %d times was got %d times", any.added, any.got)
+			one.got++
+			if one.got != one.added {
+				wrong("an entry that was added %d times was got %d times", one.added, one.got)
 			}
 			if n == 7 {
-				any.added++
+				one.added++
 				mu.Unlock()
-				if !s.Add(&any.Entry, any.here, 0) {
+				if !s.Add(&one.Entry, one.here, 0) {
 					wrong("an entry was not added again")
 				}
 				continue
 			}
-			finish(any)
+			finish(one)
 			mu.Unlock()
-			s.Done(&any.Entry)
+			s.Done(&one.Entry)
 		}
 	}
 	for { // each that has input is reported, and each other is still there
