@@ -87,7 +87,7 @@ func ExampleStart_endpoints() {
 	// Output:
 	// 200 OK: {"id": 7}
 	// 404 Not Found: {"code":"no_such_user"}
-	// 201 Created {"amount":"19.90","state":"paid"} <nil>
+	// 201 Created {"amount":19.90,"state":"paid"} <nil>
 }
 
 // A caller can inspect the errors of a configuration.
