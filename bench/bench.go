@@ -103,8 +103,8 @@ func (r *run) chosen() ([]scenario, error) {
 
 // measureScenario measures one scenario, on a server of its own or on the target.
 func (r *run) measureScenario(ctx context.Context, s *scenario) error {
-	r.say("%s: %s", s.Name, s.Shows)
-	var requests []asked
+	r.progressf("%s: %s", s.Name, s.Shows)
+	var requests []preparedRequest
 	for i := range s.Requests {
 		requests = append(requests, s.Requests[i].expanded()...)
 	}
@@ -112,7 +112,7 @@ func (r *run) measureScenario(ctx context.Context, s *scenario) error {
 	if r.opts.Target != "" {
 		return r.measureTarget(ctx, sub, requests)
 	}
-	st := &stand{run: r, scenario: s}
+	st := &setup{run: r, scenario: s}
 	candidate, err := st.open(ctx)
 	defer st.close(ctx)
 	if err != nil {
@@ -133,7 +133,7 @@ func (r *run) measureScenario(ctx context.Context, s *scenario) error {
 
 // measureTarget loads a server that bench did not start: only the status of its answers
 // is checked.
-func (r *run) measureTarget(ctx context.Context, sub *subject, requests []asked) error {
+func (r *run) measureTarget(ctx context.Context, sub *subject, requests []preparedRequest) error {
 	var err error
 	if sub.wants, sub.sample, err = checkResponses(ctx, r.opts.Target, requests, true); err != nil {
 		return err

@@ -84,7 +84,7 @@ func (w *wrongResponse) Error() string {
 // checkResponses sends each request once. It returns the expected answers under load, and the first
 // answer; or an error with the request, the expected answer and the actual one. With statusOnly,
 // for a server that bench did not start, it checks only the status.
-func checkResponses(ctx context.Context, address string, requests []asked, statusOnly bool) ([]load.Want, reply, error) {
+func checkResponses(ctx context.Context, address string, requests []preparedRequest, statusOnly bool) ([]load.Want, reply, error) {
 	c := &caller{address: address}
 	defer c.close()
 	var first reply
@@ -114,7 +114,7 @@ func checkResponses(ctx context.Context, address string, requests []asked, statu
 
 // compare returns an error that says how an answer differs from the declared one; nil if it does
 // not.
-func (r *asked) compare(got *reply, statusOnly bool) error {
+func (r *preparedRequest) compare(got *reply, statusOnly bool) error {
 	wanted := r.response.Status
 	if wanted == 0 {
 		wanted = 200

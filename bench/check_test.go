@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestCheckFindsWrongAnswers(t *testing.T) {
+func TestCheckFindsWrongResponses(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-A", "1")
 		w.WriteHeader(201)
@@ -22,7 +22,7 @@ func TestCheckFindsWrongAnswers(t *testing.T) {
 	text := func(s string) *string { return &s }
 	for _, c := range []struct {
 		name       string
-		answer     declaredResponse
+		response   declaredResponse
 		statusOnly bool
 		wrong      string // "" for a correct answer
 	}{
@@ -34,7 +34,7 @@ func TestCheckFindsWrongAnswers(t *testing.T) {
 		{"JSON number", declaredResponse{Status: 201, JSON: text(`{"b": 1}`)}, false, "expected: JSON"},
 		{"status only", declaredResponse{Status: 201, Body: text("other")}, true, ""},
 	} {
-		r := request{Path: "/", Response: c.answer}
+		r := request{Path: "/", Response: c.response}
 		wants, first, err := checkResponses(context.Background(), address, r.expanded(), c.statusOnly)
 		var wrong *wrongResponse
 		switch {

@@ -33,7 +33,7 @@ func (r *run) measureEndpoints(ctx context.Context) error {
 	if err := spec.Problems.Err(); err != nil {
 		return err
 	}
-	r.say("requests for %s", wording.Count(len(spec.Endpoints), "endpoint"))
+	r.progressf("requests for %s", wording.Count(len(spec.Endpoints), "endpoint"))
 	found, err := r.requestsFor(spec.Endpoints)
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (r *run) measureEndpoints(ctx context.Context) error {
 		return err
 	}
 	for _, sub := range subjects {
-		r.say("%s", sub.name)
+		r.progressf("%s", sub.name)
 		if _, err := r.measure(ctx, candidate, sub); err != nil {
 			return fmt.Errorf("%s: %w", sub.name, err)
 		}
@@ -89,10 +89,10 @@ func (r *run) validate(ctx context.Context) error {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, r.opts.Program, append(args, r.opts.Server...)...)
 	cmd.Env = serverEnvironment(r.opts.Environ)
-	var said strings.Builder
-	cmd.Stderr = &said
+	var log strings.Builder
+	cmd.Stderr = &log
 	if err := cmd.Run(); err != nil {
-		if text := strings.TrimSpace(said.String()); text != "" {
+		if text := strings.TrimSpace(log.String()); text != "" {
 			return errors.New(text)
 		}
 		return fmt.Errorf("validate the configuration: %w", err)
@@ -138,8 +138,8 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []item.End
 			continue
 		}
 		all := statuses(e)
-		a := asked{line: found[i].line(), wire: found[i].wire(), response: declaredResponse{Status: all[0], Also: all}}
-		wants, sample, err := checkResponses(ctx, candidate.address, []asked{a}, true)
+		a := preparedRequest{line: found[i].line(), wire: found[i].wire(), response: declaredResponse{Status: all[0], Also: all}}
+		wants, sample, err := checkResponses(ctx, candidate.address, []preparedRequest{a}, true)
 		var wrong *wrongResponse
 		switch {
 		case errors.As(err, &wrong) && (externalOf(e) != nil || len(e.Find)+len(e.Do) > 0): // it needs a file or row that may not exist
@@ -158,7 +158,7 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []item.End
 			r.notes = append(r.notes, named(e)+": "+what)
 		}
 		subjects = append(subjects, &subject{
-			name: named(e), shows: a.line, asked: []asked{a}, wants: wants, sample: sample,
+			name: named(e), shows: a.line, asked: []preparedRequest{a}, wants: wants, sample: sample,
 		})
 	}
 	return subjects, nil

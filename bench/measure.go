@@ -77,7 +77,7 @@ func (r *run) rates(sub *subject, capacity float64) []float64 {
 
 // capacity measures how many requests a second the candidate answers in a closed loop.
 func (r *run) capacity(ctx context.Context, candidate side, sub *subject) (float64, error) {
-	r.say("%s: capacity", sub.name)
+	r.progressf("%s: capacity", sub.name)
 	f, err := r.loadSide(ctx, candidate, sub, 0, min(r.opts.Duration, time.Second))
 	if err != nil {
 		return 0, err

@@ -29,8 +29,8 @@ type declaredResponse struct {
 	JSON    *string // the body is this value as JSON
 }
 
-// asked is a request ready to be sent, and the expected answer.
-type asked struct {
+// preparedRequest is a request ready to be sent, and the expected answer.
+type preparedRequest struct {
 	line     string // "GET /users/7", for messages
 	wire     []byte // as it is sent
 	response declaredResponse
@@ -54,13 +54,13 @@ func (r *request) check() error {
 }
 
 // expanded returns the copies of the request.
-func (r *request) expanded() []asked {
+func (r *request) expanded() []preparedRequest {
 	text, _ := json.Marshal(r) // cannot fail: only texts and numbers
-	var all []asked
+	var all []preparedRequest
 	for n := 1; n <= max(r.Repeat, 1); n++ {
 		var one request
 		_ = json.Unmarshal([]byte(strings.ReplaceAll(string(text), "${n}", strconv.Itoa(n*max(r.Step, 1)))), &one)
-		all = append(all, asked{line: one.line(), wire: one.wire(), response: one.Response})
+		all = append(all, preparedRequest{line: one.line(), wire: one.wire(), response: one.Response})
 	}
 	return all
 }

@@ -35,5 +35,5 @@ func warmup(duration time.Duration) time.Duration {
 	return min(max(duration/5, 50*time.Millisecond), time.Second)
 }
 
-// say reports the current activity.
-func (r *run) say(format string, args ...any) { fmt.Fprintf(r.progress, format+"\n", args...) }
+// progressf reports the current activity.
+func (r *run) progressf(format string, args ...any) { fmt.Fprintf(r.progress, format+"\n", args...) }

@@ -231,8 +231,8 @@ func (t *tail) lines() []string {
 	return lines
 }
 
-// said returns the last line with a message, and the number of such lines.
-func (t *tail) said(message string) (logLine, int) {
+// find returns the last line with a message, and the number of such lines.
+func (t *tail) find(message string) (logLine, int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.seen[message], t.counts[message]

@@ -24,7 +24,7 @@ func (s *server) side(name string) side {
 // subject is a row of the table: requests, and how to measure them.
 type subject struct {
 	name, shows string
-	asked       []asked
+	asked       []preparedRequest
 	wants       []load.Want
 	sample      reply   // an answer, which the baseline also gives
 	rate        float64 // declared requests a second; 0 if none are

@@ -99,7 +99,7 @@ func TestMistakesOfResponses(t *testing.T) {
 }
 
 // A half-written file ends where a value is expected.
-func TestAMissingValueIsNoAnswer(t *testing.T) {
+func TestAMissingValueIsNoResponse(t *testing.T) {
 	const ended, socket = "- endpoint:\n    path: /x\n", "- websocket:\n    path: /x\n"
 	testMistakes(t, "f.yml", []mistake{
 		{"of an endpoint", "- endpoint:§\n", one(atEndpoint, "is null; expected a map")},

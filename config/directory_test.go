@@ -141,7 +141,7 @@ func TestWhatIsWrongWithADirectory(t *testing.T) {
 	}
 }
 
-func TestDataBesideConfigurationsIsToldFromThem(t *testing.T) {
+func TestDataNextToConfigurationsIsRecognized(t *testing.T) {
 	const hint = "; all .yml, .yaml, .json"
 	long := "[" + strings.Repeat(`{"id": 1, "path": "/x"}, `, 100) + "{}]"
 	for _, c := range []struct{ name, file, text, want string }{

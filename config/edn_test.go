@@ -108,8 +108,8 @@ func (b barer) fields(into, from reflect.Value) {
 	}
 }
 
-// answers returns the endpoint with the path /x and the given response.
-func answers(r item.Response) []item.Endpoint {
+// responses returns the endpoint with the path /x and the given response.
+func responses(r item.Response) []item.Endpoint {
 	return []item.Endpoint{{Path: textOf("/x"), Response: r}}
 }
 
@@ -165,39 +165,39 @@ length"
   :headers {:content-type "text/plain" :X-Number 1.50M, "X-Bool" true :set-cookie ["a=1" 2 "{{uuid}}"]}
   :body "hello {{path-params.id}}"
   :template false`),
-			answers(item.Response{Status: 201, Body: textOf("hello {{path-params.id}}"), Raw: true, Headers: []item.Header{
+			responses(item.Response{Status: 201, Body: textOf("hello {{path-params.id}}"), Raw: true, Headers: []item.Header{
 				header("Content-Type", "text/plain"), header("X-Number", "1.50"), header("X-Bool", "true"),
 				header("Set-Cookie", "a=1"), header("Set-Cookie", "2"), header("Set-Cookie", "{{uuid}}")}}), nil},
 		{"every key of an external body",
 			"- endpoint: {path: /x, response: {external-body: {provider: json, path: 'http://a/{{path-params.b}}', timeout: 1.5, ttl: 30s, stale-if-error: true, insecure: false}}}",
 			`{:endpoint {:path "/x", :response {:external-body {:provider :json, :path "http://a/{{path-params.b}}", :timeout 1.5 :ttl "30s" :stale-if-error true :insecure false}}}}`,
-			answers(item.Response{External: &item.ExternalBody{Provider: "json", Path: textOf("http://a/{{path-params.b}}"),
+			responses(item.Response{External: &item.ExternalBody{Provider: "json", Path: textOf("http://a/{{path-params.b}}"),
 				Timeout: 1500 * time.Millisecond, TTL: 30 * time.Second, StaleIfError: true}}), nil},
 		{"a sheet of a workbook", "- endpoint: {path: /x, response: {external-body: {provider: xlsx, path: a.xlsx, sheet-name: people}}}",
 			`[{:endpoint {:path "/x" :response {:external-body {:provider "xlsx" :path "a.xlsx" :sheet-name :people}}}}]`,
-			answers(item.Response{External: &item.ExternalBody{Provider: "xlsx", Path: textOf("a.xlsx"), Sheet: textOf("people")}}), nil},
+			responses(item.Response{External: &item.ExternalBody{Provider: "xlsx", Path: textOf("a.xlsx"), Sheet: textOf("people")}}), nil},
 		{"keys that hold nothing", "- endpoint: {path: /x, if: ~, response: {}, tag: ~, query: ~, body: ~, summary: ~}",
-			`[{:endpoint {:path "/x", :if nil, :response {}, :tag nil, :query nil, :body nil :summary nil}}]`, answers(item.Response{}), nil},
+			`[{:endpoint {:path "/x", :if nil, :response {}, :tag nil, :query nil, :body nil :summary nil}}]`, responses(item.Response{}), nil},
 		{"a response that holds nothing", "- endpoint: {path: /x, response: {headers: {}, body: ''}}",
-			ednResponse(`:headers {} :body ""`), answers(item.Response{}), nil},
+			ednResponse(`:headers {} :body ""`), responses(item.Response{}), nil},
 		{"a body with every kind of value", `
 - endpoint:
     path: /x
     response:
       body: {a: "text", b: [1, -2.50, 6.02e23, [], {}], c: true, d: false, e: null, n/s: 12345678901234567890, 7: seven, "true": 1, z: "{{path-params.z}}"}
 `, ednResponse(`:body {:a "text" :b (1 -2.50M 6.02e23 [] {}) :c true :d false :e nil :n/s 12345678901234567890N 7 :seven true 1 :z "{{path-params.z}}"}`),
-			answers(item.Response{BodyJSON: true, Body: textOf(`{"a":"text","b":[1,-2.50,6.02e23,[],{}],"c":true,"d":false,"e":null,"n/s":12345678901234567890,"7":"seven","true":1,"z":"{{path-params.z}}"}`)}), nil},
+			responses(item.Response{BodyJSON: true, Body: textOf(`{"a":"text","b":[1,-2.50,6.02e23,[],{}],"c":true,"d":false,"e":null,"n/s":12345678901234567890,"7":"seven","true":1,"z":"{{path-params.z}}"}`)}), nil},
 		{"a body that is a list", "- endpoint: {path: /x, response: {body: [a, [1]]}}", ednResponse(`:body ["a" (1)]`),
-			answers(item.Response{BodyJSON: true, Body: textOf(`["a",[1]]`)}), nil},
+			responses(item.Response{BodyJSON: true, Body: textOf(`["a",[1]]`)}), nil},
 		{"a body that is a number", "- endpoint: {path: /x, response: {body: 1.50}}", ednResponse(`:body 1.50`),
-			answers(item.Response{Body: textOf("1.50")}), nil},
+			responses(item.Response{Body: textOf("1.50")}), nil},
 		{"a body that is a boolean", "- endpoint: {path: /x, response: {body: true}}", ednResponse(`:body true`),
-			answers(item.Response{Body: textOf("true")}), nil},
+			responses(item.Response{Body: textOf("true")}), nil},
 		{"a text of several lines", "- endpoint:\n    path: /x\n    response:\n      body: |\n        {\"a\": 1,\n           \"b\": 2}\n\n",
-			ednResponse(":body \"{\\\"a\\\": 1,\n   \\\"b\\\": 2}\n\""), answers(item.Response{Body: textOf("{\"a\": 1,\n   \"b\": 2}\n")}), nil},
+			ednResponse(":body \"{\\\"a\\\": 1,\n   \\\"b\\\": 2}\n\""), responses(item.Response{Body: textOf("{\"a\": 1,\n   \"b\": 2}\n")}), nil},
 		{"escapes", `[{endpoint: {path: /x, response: {body: "\" \\ / \b\f\n\r\t \u00e9 \U0001F600 é"}}}]`,
 			ednResponse(`:body "\" \\ \/ \b\f\n\r\t \u00e9 \ud83d\ude00 é"`),
-			answers(item.Response{Body: textOf("\" \\ / \b\f\n\r\t é 😀 é")}), nil},
+			responses(item.Response{Body: textOf("\" \\ / \b\f\n\r\t é 😀 é")}), nil},
 		{"an example of the request that is JSON in a text", `- endpoint: {path: /x, response: {}, body: '{"a": 1}', tag: one}`,
 			`[{:endpoint {:path "/x" :response {} :body "{\"a\": 1}" :tag :one}}]`,
 			[]item.Endpoint{{Path: textOf("/x"), Doc: item.Doc{Body: `{"a": 1}`, Tags: []string{"one"}}}}, nil},
@@ -249,7 +249,7 @@ length"
 			[]item.Endpoint{{Path: textOf("/a")}, {Path: textOf("/b")}, {Path: textOf("/c")}}, nil},
 		{"an empty list", "[]", " [ ] ", nil, nil},
 		{"comments", "# first\n- endpoint: # an endpoint\n    path: /x # with a path\n    # summary: none\n    response: {}\n# last",
-			"; first\n[{:endpoint ; an endpoint\n {:path \"/x\"; with a path\n #_:summary #_\"none\" :response {}}}]\n; last", answers(item.Response{}), nil},
+			"; first\n[{:endpoint ; an endpoint\n {:path \"/x\"; with a path\n #_:summary #_\"none\" :response {}}}]\n; last", responses(item.Response{}), nil},
 	})
 }
 
@@ -579,7 +579,7 @@ func TestTextAtInEDN(t *testing.T) {
 
 // A lone \r ends a line, both of the file and of the texts in it; characters that end a line only
 // in YAML do not.
-func TestTextAtBehindOtherLineBreaks(t *testing.T) {
+func TestTextAtAfterOtherLineBreaks(t *testing.T) {
 	for body, want := range map[string]syntax.Pos{
 		"\"a\rZ\"":              {File: "f.edn", Line: 3, Column: 1},
 		"\"\r\rZ\"":             {File: "f.edn", Line: 4, Column: 1},

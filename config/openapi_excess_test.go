@@ -12,9 +12,9 @@ import (
 	"mockserver/config/syntax"
 )
 
-// answerOf reads a document with one operation whose response has the schema, next to other
+// responseOf reads a document with one operation whose response has the schema, next to other
 // schemas, and returns the body and the warnings.
-func answerOf(t *testing.T, schema, others string) (body string, problems syntax.Problems) {
+func responseOf(t *testing.T, schema, others string) (body string, problems syntax.Problems) {
 	t.Helper()
 	spec := config.Parse("excess.json", []byte(`{"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": {"/x": {"get": {"responses": {"200":
 		{"description": "d", "content": {"application/json": {"schema": `+schema+`}}}}}}}, "components": {"schemas": {`+others+`}}}`))
@@ -52,7 +52,7 @@ func TestSchemasThatAskForTooMuch(t *testing.T) {
 		"oneOf twice on each level": {`{"$ref": "#/components/schemas/S0"}`, twice("oneOf"), "no body was found that the schema accepts"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			body, problems := answerOf(t, c.schema, c.others)
+			body, problems := responseOf(t, c.schema, c.others)
 			if c.what == "" && len(problems) == 0 {
 				return
 			}
@@ -68,10 +68,10 @@ func TestSchemasThatAskForTooMuch(t *testing.T) {
 
 // Schemas that ask for much, but not too much, get all of it.
 func TestSchemasThatAskForMuch(t *testing.T) {
-	if body, problems := answerOf(t, `{"type": "string", "minLength": 1000000}`, ""); len(problems) > 0 || len(body) < 1_000_000 {
+	if body, problems := responseOf(t, `{"type": "string", "minLength": 1000000}`, ""); len(problems) > 0 || len(body) < 1_000_000 {
 		t.Errorf("%d bytes, %v", len(body), problems)
 	}
-	if body, problems := answerOf(t, `{"type": "array", "minItems": 3000, "uniqueItems": true, "items": {"type": "integer", "minimum": 1, "maximum": 9000}}`, ""); len(problems) > 0 || strings.Count(body, ",") != 2999 {
+	if body, problems := responseOf(t, `{"type": "array", "minItems": 3000, "uniqueItems": true, "items": {"type": "integer", "minimum": 1, "maximum": 9000}}`, ""); len(problems) > 0 || strings.Count(body, ",") != 2999 {
 		t.Errorf("%d commas, %v", strings.Count(body, ","), problems)
 	}
 }
@@ -86,11 +86,11 @@ func TestLongIntegersOfDocuments(t *testing.T) {
 		"const":              `{"const": ` + n + `}`,
 		"example beside ref": `{"$ref": "#/components/schemas/N", "example": ` + n + `}`,
 	} {
-		if body, problems := answerOf(t, schema, `"N": {"type": "integer"}`); body != n || len(problems) > 0 {
+		if body, problems := responseOf(t, schema, `"N": {"type": "integer"}`); body != n || len(problems) > 0 {
 			t.Errorf("%s: %s, %v", name, body, problems)
 		}
 	}
-	body, problems := answerOf(t, `{"type": "object", "properties": {"a": {"enum": [`+n+`]}, "b": {"type": "number", "example": 0.12345678901234567890}}}`, "")
+	body, problems := responseOf(t, `{"type": "object", "properties": {"a": {"enum": [`+n+`]}, "b": {"type": "number", "example": 0.12345678901234567890}}}`, "")
 	if want := `{"a":` + n + `,"b":0.12345678901234567890}`; body != want || len(problems) > 0 {
 		t.Errorf("%s, %v; want %s", body, problems, want)
 	}

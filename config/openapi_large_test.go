@@ -16,7 +16,7 @@ func largeDocument(kinds int) []byte {
 	b.WriteString(`{"openapi": "3.0.3", "info": {"title": "cloud", "version": "1"}, "servers": [{"url": "https://api.example.com/v1"}], "paths": {`)
 	for i := range kinds {
 		ref := fmt.Sprintf(`{"$ref": "#/components/schemas/Resource%d"}`, i)
-		answer := func(status, schema string) string {
+		response := func(status, schema string) string {
 			return `"responses": {"` + status + `": {"description": "ok", "content": {"application/json": {"schema": ` + schema + `}}}, "default": {"$ref": "#/components/responses/Error"}}`
 		}
 		fmt.Fprintf(&b, `%s
@@ -24,8 +24,8 @@ func largeDocument(kinds int) []byte {
  "post": {"operationId": "create%d", "summary": %q, "requestBody": {"content": {"application/json": {"schema": %s}}}, %s}},
 "/services/s%d/resources%d/{id}": {"parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "string"}}],
  "get": {"operationId": "get%d", "summary": %q, %s}, "delete": {"operationId": "delete%d", "responses": {"204": {"description": "gone"}}}}`,
-			strings.Repeat(",", min(i, 1)), i%50, i, i, text, answer("200", `{"type": "array", "items": `+ref+`}`), i, text, ref, answer("201", ref),
-			i%50, i, i, text, answer("200", ref), i)
+			strings.Repeat(",", min(i, 1)), i%50, i, i, text, response("200", `{"type": "array", "items": `+ref+`}`), i, text, ref, response("201", ref),
+			i%50, i, i, text, response("200", ref), i)
 	}
 	b.WriteString(`}, "components": {"responses": {"Error": {"description": "e", "content": {"application/json": {"schema": {"type": "object"}}}}}, "schemas": {`)
 	for i := range kinds {

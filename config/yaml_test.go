@@ -228,7 +228,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-func TestColumnsCountBytesBehindLettersBeyondASCII(t *testing.T) {
+func TestColumnsCountBytesAfterLettersBeyondASCII(t *testing.T) {
 	testMistakes(t, "f.yml", []mistake{{"two on a line",
 		"- {endpoint: {path: /é, summary: §[é], host: §[ü], response: {}}}\n",
 		[]complaint{{"[0].endpoint.summary", "is a list"}, {"[0].endpoint.host", "is a list"}}}})

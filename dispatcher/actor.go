@@ -54,14 +54,14 @@ func (q *Queue) take(b *batch) {
 		id, err := a.ledger.add(arrival)
 		if err != nil {
 			a.stats.Dead++
-			arrival.tally.dead.Add(1)
+			arrival.counters.dead.Add(1)
 			q.forget(arrival.id)
 			go q.failed(Failure{Webhook: arrival.Webhook, Attempt: 1, Final: true, Err: err}) // the callback may block
 			continue
 		}
 		a.wheel.add(tickOf(arrival.due), id)
 	}
-	for _, question := range b.asked {
+	for _, question := range b.questions {
 		question()
 	}
 }
@@ -188,7 +188,7 @@ func (q *Queue) finished(r *result) {
 	switch {
 	case r.delivered():
 		a.stats.Delivered++
-		f.tally.delivered.Add(1)
+		f.counters.delivered.Add(1)
 	case r.brokenOff: // it remains pending, to be kept or abandoned
 		return
 	case r.again():
@@ -199,7 +199,7 @@ func (q *Queue) finished(r *result) {
 		return
 	default:
 		a.stats.Dead++
-		f.tally.dead.Add(1)
+		f.counters.dead.Add(1)
 	}
 	q.forget(e.id)
 	a.ledger.remove(r.entry)
@@ -219,7 +219,7 @@ func (q *Queue) forget(id uint64) {
 // leave removes an entry that another process will send, and counts it as kept.
 func (q *Queue) leave(entry uint32) {
 	_, f, _ := q.actor.ledger.get(entry)
-	f.tally.dropped.Add(1)
+	f.counters.dropped.Add(1)
 	q.actor.stats.Kept++
 	q.pending.Add(-1)
 	q.actor.ledger.remove(entry)

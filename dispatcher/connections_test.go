@@ -85,13 +85,13 @@ func TestConnections_UntrustedTLS(t *testing.T) {
 }
 
 // listened starts a server on an address that some machines do not have.
-func listened(t *testing.T, address string, answer http.HandlerFunc) *httptest.Server {
+func listened(t *testing.T, address string, response http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Skipf("not possible on this machine: %v", err)
 	}
-	s := httptest.NewUnstartedServer(answer)
+	s := httptest.NewUnstartedServer(response)
 	s.Listener.Close()
 	s.Listener = l
 	t.Cleanup(s.Close)
@@ -100,10 +100,10 @@ func listened(t *testing.T, address string, answer http.HandlerFunc) *httptest.S
 
 func TestConnections_IPv6(t *testing.T) {
 	hosts := make(chan string, 1)
-	answer := func(_ http.ResponseWriter, r *http.Request) { hosts <- r.Host + r.RequestURI }
-	plain := listened(t, "[::1]:0", answer)
+	response := func(_ http.ResponseWriter, r *http.Request) { hosts <- r.Host + r.RequestURI }
+	plain := listened(t, "[::1]:0", response)
 	plain.Start()
-	secure := listened(t, "[::1]:0", answer)
+	secure := listened(t, "[::1]:0", response)
 	secure.StartTLS()
 	q := opened(t, Options{})
 	trusting(q, secure)
@@ -112,7 +112,7 @@ func TestConnections_IPv6(t *testing.T) {
 	urls["http://[::1%25lo]:"+port] = "[::1]:" + port
 	if l, err := net.Listen("tcp", "[::1]:80"); err == nil { // as root, if the port is free
 		l.Close()
-		bare := listened(t, "[::1]:80", answer)
+		bare := listened(t, "[::1]:80", response)
 		bare.Start()
 		urls["http://[::1]"] = "[::1]"
 	}

@@ -29,12 +29,12 @@ type Webhook struct {
 // Delivery is one webhook to be sent. It owns its bytes, so it can outlive the request that
 // triggered it.
 type Delivery struct {
-	Webhook *Webhook
-	Delay   time.Duration // from the time the response was written
-	Depth   int           // number of webhooks that led to this one
-	parts   []byte
-	id      uint64 // ID in the store; 0 without a store; see unstored
-	tally   *Tally // in which it is counted; set when it is accepted
+	Webhook  *Webhook
+	Delay    time.Duration // from the time the response was written
+	Depth    int           // number of webhooks that led to this one
+	parts    []byte
+	id       uint64    // ID in the store; 0 without a store; see unstored
+	counters *Counters // in which it is counted; set when it is accepted
 }
 
 // arrival is a delivery that was accepted.

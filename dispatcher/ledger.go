@@ -19,7 +19,7 @@ type ledger struct {
 // tallied is a webhook of which deliveries are counted in one tally.
 type tallied struct {
 	*Webhook
-	*Tally
+	*Counters
 }
 
 // pool numbers values that entries share, and removes the values that no entry uses anymore.
@@ -80,11 +80,11 @@ func (p *pool[K, V]) at(n uint32) V { return p.shared[n].value }
 
 // add adds a delivery. It returns an error if the URL is invalid.
 func (l *ledger) add(a *arrival) (id uint32, err error) {
-	w, ok := l.webhooks.find(tallied{a.Webhook, a.tally})
+	w, ok := l.webhooks.find(tallied{a.Webhook, a.counters})
 	if !ok {
 		f := newForm(a.Webhook)
-		f.tally = a.tally
-		w = l.webhooks.enter(tallied{a.Webhook, a.tally}, f)
+		f.counters = a.counters
+		w = l.webhooks.enter(tallied{a.Webhook, a.counters}, f)
 	}
 	t, err := l.target(l.webhooks.at(w), a.parts)
 	if err != nil {

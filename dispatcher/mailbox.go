@@ -10,10 +10,10 @@ import (
 // mailbox stores messages for the actor, which takes them out in batches. Adding a message never
 // waits for the actor.
 type mailbox struct {
-	mu       sync.Mutex // guards the fields below
-	accepted []arrival
-	finished []result
-	asked    []func()
+	mu        sync.Mutex // guards the fields below
+	accepted  []arrival
+	finished  []result
+	questions []func()
 
 	// alarm is when the actor will wake up by itself, on the queue's clock; its value is awake if
 	// the actor is about to check the mailbox. An arrival that is due later need not wake the
@@ -52,7 +52,7 @@ func (m *mailbox) finish(r result) {
 // ask adds a function, which the actor calls.
 func (m *mailbox) ask(question func()) {
 	m.mu.Lock()
-	m.asked = append(m.asked, question)
+	m.questions = append(m.questions, question)
 	m.mu.Unlock()
 	m.call()
 }
@@ -67,9 +67,9 @@ func (m *mailbox) call() {
 
 // batch is the content of a mailbox.
 type batch struct {
-	accepted []arrival
-	finished []result
-	asked    []func()
+	accepted  []arrival
+	finished  []result
+	questions []func()
 }
 
 // keptBatch is the size of the largest batch whose memory is reused.
@@ -86,7 +86,7 @@ func (m *mailbox) empty(b *batch) {
 	defer m.mu.Unlock()
 	b.accepted, m.accepted = m.accepted, b.accepted[:0]
 	b.finished, m.finished = m.finished, b.finished[:0]
-	b.asked, m.asked = m.asked, nil
+	b.questions, m.questions = m.questions, nil
 }
 
 // sleep waits until the alarm, or until call is called. If a message was added after the mailbox
@@ -121,5 +121,5 @@ func (m *mailbox) urgent(alarm time.Duration) bool {
 			return true
 		}
 	}
-	return len(m.finished) > 0 || len(m.asked) > 0 || len(m.accepted) >= manyArrivals
+	return len(m.finished) > 0 || len(m.questions) > 0 || len(m.accepted) >= manyArrivals
 }

@@ -101,7 +101,7 @@ func (q *Queue) Cancel(id string) error {
 			q.forget(e.id)
 			a.ledger.remove(n)
 		}
-		f.tally.dropped.Add(1)
+		f.counters.dropped.Add(1)
 		a.stats.Cancelled++
 		return nil
 	})

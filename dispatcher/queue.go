@@ -81,7 +81,7 @@ type Queue struct {
 	pending    atomic.Int64 // accepted and not yet finished
 	refused    atomic.Int64
 	unsendable atomic.Int64
-	tally      atomic.Pointer[Tally] // of deliveries that are accepted now; never nil
+	counters   atomic.Pointer[Counters] // of deliveries that are accepted now; never nil
 	sender     *sender
 	lag        histogram.Histogram
 	failed     func(Failure)
@@ -167,13 +167,13 @@ var (
 // without one, it neither blocks nor allocates. With Options.Fallback, a delivery that the store
 // refuses is accepted in memory. Each accepted delivery must be started.
 func (q *Queue) Accept(d *Delivery) error {
-	d.tally = q.tally.Load()
+	d.counters = q.counters.Load()
 	err := q.accept(d)
 	if err != nil {
 		q.refused.Add(1)
-		d.tally.refused.Add(1)
+		d.counters.refused.Add(1)
 	} else {
-		d.tally.accepted.Add(1)
+		d.counters.accepted.Add(1)
 	}
 	return err
 }
@@ -193,7 +193,7 @@ func (q *Queue) accept(d *Delivery) error {
 	if err != nil && q.fallback {
 		d.id |= unstored
 		q.unstored.Add(1)
-		d.tally.unstored.Add(1)
+		d.counters.unstored.Add(1)
 		q.inMemory.Add(1)
 		return nil
 	}
@@ -229,7 +229,7 @@ func (q *Queue) may(id uint64) error {
 // restore makes deliveries from the store pending again. It skips a delivery whose webhook cannot
 // be read, and counts it as lost.
 func (q *Queue) restore(pending []outbox.Entry) {
-	earlier := new(Tally) // no period of this queue
+	earlier := new(Counters) // no period of this queue
 	for _, e := range pending {
 		w, err := q.restored.webhook(e.Webhook)
 		if err != nil {
@@ -237,7 +237,7 @@ func (q *Queue) restore(pending []outbox.Entry) {
 			q.restored.lost.Add(1)
 			continue
 		}
-		d := Delivery{Webhook: w, Depth: e.Depth, parts: bytes.Clone(e.Parts), id: e.ID, tally: earlier}
+		d := Delivery{Webhook: w, Depth: e.Depth, parts: bytes.Clone(e.Parts), id: e.ID, counters: earlier}
 		q.pending.Add(1)
 		q.restored.count.Add(1)
 		q.mail.put(arrival{Delivery: d, due: max(q.clock()+e.Due.Sub(time.Now().Round(0)), 0)})

@@ -20,7 +20,7 @@ import (
 
 // A target that accepts every request and responds to none has no effect on other targets: all of
 // their deliveries are completed while those of the dead target still wait.
-func TestQueue_DeadTargetBesideALiveOne(t *testing.T) {
+func TestQueue_DeadTargetNextToALiveOne(t *testing.T) {
 	const each = 500
 	var held atomic.Int64
 	dead := scripted(t, func(_ int, c net.Conn) {
@@ -31,12 +31,12 @@ func TestQueue_DeadTargetBesideALiveOne(t *testing.T) {
 	})
 	live := newRawTarget(t, nil)
 	q := opened(t, Options{Workers: 64})
-	silent, answers := hook(dead), hook(live.url())
+	silent, responses := hook(dead), hook(live.url())
 	silent.Timeout = time.Hour
 	due := time.Now()
 	for range each { // all are due at the same time, alternating between the targets
 		enqueue(q, NewDelivery(silent, 0, 1, Parts{}), due)
-		enqueue(q, NewDelivery(answers, 0, 1, Parts{}), due)
+		enqueue(q, NewDelivery(responses, 0, 1, Parts{}), due)
 	}
 	s := until(t, q, "all of the live target's are delivered", func(s Stats) bool { return s.Delivered == each })
 	if s.Pending != each || s.Dead != 0 {
@@ -44,7 +44,7 @@ func TestQueue_DeadTargetBesideALiveOne(t *testing.T) {
 	}
 	until(t, q, "what the dead target may have is with it", func(s Stats) bool { return s.Due+held.Load() == each })
 	for range each { // and once more, while the dead target occupies as many workers as it may
-		enqueue(q, NewDelivery(answers, 0, 1, Parts{}), time.Now())
+		enqueue(q, NewDelivery(responses, 0, 1, Parts{}), time.Now())
 	}
 	s = until(t, q, "those that came later are delivered too", func(s Stats) bool { return s.Delivered == 2*each })
 	if s.Pending != each || live.count.Load() != 2*each {
@@ -157,7 +157,7 @@ func leaveEverything(t *testing.T, dir string) {
 	live, failing := newRawTarget(t, nil), newRawTarget(t, nil)
 	defer live.end()
 	defer failing.end()
-	failing.answer = []byte("HTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n")
+	failing.response = []byte("HTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n")
 	hang, err := net.Listen("tcp", "127.0.0.1:0") // nothing accepts the connections
 	if err != nil {
 		t.Fatal(err)

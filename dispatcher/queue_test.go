@@ -89,7 +89,7 @@ func TestQueue_Sends(t *testing.T) {
 }
 
 // The lateness caused by a target that does not respond is known while its deliveries still wait.
-func TestQueue_LatenessIsKnownBeforeAnAnswer(t *testing.T) {
+func TestQueue_LatenessIsKnownBeforeAResponse(t *testing.T) {
 	over := make(chan struct{})
 	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-over }))
 	defer target.Close()

@@ -37,7 +37,7 @@ type job struct {
 // form is a webhook prepared for sending: the common part of its requests is formatted only once.
 type form struct {
 	*Webhook
-	tally    *Tally
+	counters *Counters
 	at       client.Location // location of its own URL
 	target   string
 	err      error     // why its own URL is invalid

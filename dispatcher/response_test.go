@@ -64,8 +64,8 @@ func readRequest(in *bufio.Reader) bool {
 	}
 }
 
-// answering starts a target that responds to each request on its connections with the same text.
-func answering(t *testing.T, answer string) (url string, connections func() int) {
+// respondingWith starts a target that responds to each request on its connections with the same text.
+func respondingWith(t *testing.T, response string) (url string, connections func() int) {
 	t.Helper()
 	var mu sync.Mutex
 	most := 0
@@ -74,7 +74,7 @@ func answering(t *testing.T, answer string) (url string, connections func() int)
 		most = max(most, n)
 		mu.Unlock()
 		for in := bufio.NewReader(c); readRequest(in); {
-			if _, err := io.WriteString(c, answer); err != nil {
+			if _, err := io.WriteString(c, response); err != nil {
 				return
 			}
 		}
@@ -110,13 +110,13 @@ func (f *failures) String() string {
 
 // A response counts as soon as its status line and head are complete. The connection is reused if
 // the rest of the response was read completely.
-func TestAnswer_Counts(t *testing.T) {
+func TestResponse_Counts(t *testing.T) {
 	long := strings.Repeat("X-Long: "+strings.Repeat("x", 1000)+"\r\n", 200)
 	cases := []struct {
-		name, method, answer string
-		again                bool
+		name, method, response string
+		again                  bool
 	}{
-		{"no body", "POST", okAnswer, true},
+		{"no body", "POST", okResponse, true},
 		{"body", "POST", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", true},
 		{"body over the room", "POST", "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + strings.Repeat("b", 100000), true},
 		{"head of 5 KiB", "POST", "HTTP/1.1 200 OK\r\n" + long[:5*1010] + "Content-Length: 1\r\n\r\nb", true},
@@ -129,7 +129,7 @@ func TestAnswer_Counts(t *testing.T) {
 		{"304", "POST", "HTTP/1.1 304 Not Modified\r\n\r\n", true},
 		{"304 says a length", "POST", "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", true},
 		{"HEAD", "HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", true},
-		{"interim answers", "POST", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + okAnswer, true},
+		{"interim answers", "POST", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + okResponse, true},
 
 		{"closing", "POST", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", false},
 		{"closing in capitals", "POST", "HTTP/1.1 200 OK\r\nConnection: foo, Close\r\nContent-Length: 0\r\n\r\n", false},
@@ -151,7 +151,7 @@ func TestAnswer_Counts(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			url, connections := answering(t, c.answer)
+			url, connections := respondingWith(t, c.response)
 			var failed failures
 			q := opened(t, Options{Failed: failed.add})
 			w := hook(url)
@@ -171,8 +171,8 @@ func TestAnswer_Counts(t *testing.T) {
 }
 
 // Anything other than a response is reported as a failure with a reason.
-func TestAnswer_Fails(t *testing.T) {
-	cases := []struct{ name, answer, why string }{
+func TestResponse_Fails(t *testing.T) {
+	cases := []struct{ name, response, why string }{
 		{"nothing", "", "EOF"},
 		{"half a status line", "HTTP/1.1 20", "EOF"},
 		{"half a head", "HTTP/1.1 200 OK\r\nContent-Le", "EOF"},
@@ -192,7 +192,7 @@ func TestAnswer_Fails(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			url := scripted(t, func(_ int, conn net.Conn) {
 				if readRequest(bufio.NewReader(conn)) {
-					io.WriteString(conn, c.answer)
+					io.WriteString(conn, c.response)
 				}
 			})
 			var failed failures
@@ -210,7 +210,7 @@ func TestAnswer_Fails(t *testing.T) {
 }
 
 // A status is valid even if the body is cut off, or stalls until the timeout.
-func TestAnswer_BodyBreaksOff(t *testing.T) {
+func TestResponse_BodyBreaksOff(t *testing.T) {
 	for _, head := range []string{"Content-Length: 100\r\n", "Transfer-Encoding: chunked\r\n", ""} {
 		for _, stalls := range []bool{false, true} {
 			t.Run(fmt.Sprint(head, stalls), func(t *testing.T) {
@@ -245,7 +245,7 @@ func TestAnswer_BodyBreaksOff(t *testing.T) {
 
 // A response counts even if the target sends it before it has read the whole request: the request
 // cannot be written completely, but there is a response.
-func TestAnswer_BeforeTheRequestIsRead(t *testing.T) {
+func TestResponse_BeforeTheRequestIsRead(t *testing.T) {
 	url := scripted(t, func(_ int, c net.Conn) {
 		c.Read(make([]byte, 100))
 		io.WriteString(c, "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
@@ -265,10 +265,10 @@ func TestAnswer_BeforeTheRequestIsRead(t *testing.T) {
 
 // The response also counts if the target neither continues reading nor closes the connection; it is
 // read when the write has timed out.
-func TestAnswer_BeforeTheRequestIsReadAndItStaysOpen(t *testing.T) {
+func TestResponse_BeforeTheRequestIsReadAndItStaysOpen(t *testing.T) {
 	url := scripted(t, func(_ int, c net.Conn) {
 		c.Read(make([]byte, 100))
-		io.WriteString(c, okAnswer)
+		io.WriteString(c, okResponse)
 		c.(*net.TCPConn).SetReadBuffer(4 << 10)
 		waitClosed(c)
 	})
@@ -293,7 +293,7 @@ func waitClosed(c net.Conn) {
 }
 
 // A large request is sent completely, in more than one piece.
-func TestAnswer_ToALargeRequest(t *testing.T) {
+func TestResponse_ToALargeRequest(t *testing.T) {
 	body := bytes.Repeat([]byte("body "), 100<<10)
 	got := make(chan bool, 2)
 	url := scripted(t, func(_ int, c net.Conn) {
@@ -309,7 +309,7 @@ func TestAnswer_ToALargeRequest(t *testing.T) {
 		received := make([]byte, len(body))
 		_, err := io.ReadFull(in, received)
 		got <- err == nil && bytes.Equal(received, body)
-		io.WriteString(c, okAnswer)
+		io.WriteString(c, okResponse)
 	})
 	q := opened(t, Options{})
 	enqueue(q, NewDelivery(hook(url), 0, 1, Parts{Body: body}), time.Now())

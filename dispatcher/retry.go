@@ -26,9 +26,9 @@ func (r Retry) after(attempts int, jitter float64) time.Duration {
 
 // wait returns the wait that the target requested with Retry-After, up to MaxBackoff, or the result
 // of after if it requested none.
-func (r Retry) wait(attempts int, asked time.Duration, jitter float64) time.Duration {
-	if asked > 0 {
-		return min(asked, r.MaxBackoff)
+func (r Retry) wait(attempts int, requested time.Duration, jitter float64) time.Duration {
+	if requested > 0 {
+		return min(requested, r.MaxBackoff)
 	}
 	return r.after(attempts, jitter)
 }

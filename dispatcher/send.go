@@ -106,7 +106,7 @@ func (s *sender) exchange(j *job, x *client.Exchange, began time.Time) (status i
 func (s *sender) late(j *job, sent time.Time) {
 	if j.attempt == 1 {
 		s.lag.Add(sent.Sub(j.due))
-		j.form.tally.lag.Add(sent.Sub(j.due))
+		j.form.counters.lag.Add(sent.Sub(j.due))
 	}
 }
 

@@ -19,17 +19,17 @@ import (
 // which only searches for the end of a request and responds with prepared bytes.
 type rawTarget struct {
 	net.Listener
-	answer []byte
-	seen   func(request []byte) // called with each request; may be nil
-	count  atomic.Int64
-	open   atomic.Int64 // connections
+	response []byte
+	seen     func(request []byte) // called with each request; may be nil
+	count    atomic.Int64
+	open     atomic.Int64 // connections
 
 	mu    sync.Mutex // guards the fields below
 	conns []net.Conn
 	ended sync.WaitGroup
 }
 
-const okAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+const okResponse = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
 func newRawTarget(t testing.TB, seen func(request []byte)) *rawTarget {
 	t.Helper()
@@ -43,7 +43,7 @@ func newRawTarget(t testing.TB, seen func(request []byte)) *rawTarget {
 }
 
 func serveRaw(l net.Listener, seen func(request []byte)) *rawTarget {
-	r := &rawTarget{Listener: l, answer: []byte(okAnswer), seen: seen}
+	r := &rawTarget{Listener: l, response: []byte(okResponse), seen: seen}
 	r.ended.Go(r.accept)
 	return r
 }
@@ -82,7 +82,7 @@ func (r *rawTarget) converse(c net.Conn) {
 				r.seen(room[:n])
 			}
 			have = copy(room, room[n:have])
-			if _, err := c.Write(r.answer); err != nil {
+			if _, err := c.Write(r.response); err != nil {
 				return
 			}
 		}

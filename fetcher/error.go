@@ -60,7 +60,7 @@ func (p *Panic) Error() string { return fmt.Sprintf("it cannot be decoded: %v", 
 func (e *Error) Cause() string {
 	for _, known := range []struct {
 		is   error
-		said string
+		text string
 	}{
 		{ErrTooLarge, ErrTooLarge.Error()},
 		{errNoSheet, errNoSheet.Error()},
@@ -70,7 +70,7 @@ func (e *Error) Cause() string {
 		{io.ErrUnexpectedEOF, "it ended early"},
 	} {
 		if errors.Is(e.Err, known.is) {
-			return known.said
+			return known.text
 		}
 	}
 	var status statusError

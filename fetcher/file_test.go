@@ -47,7 +47,7 @@ func TestFixedFile(t *testing.T) {
 	}
 }
 
-func TestRelativePathsBesideTheConfigurationComeFirst(t *testing.T) {
+func TestRelativePathsNextToTheConfigurationComeFirst(t *testing.T) {
 	dir, cwd := t.TempDir(), t.TempDir()
 	t.Chdir(cwd)
 	write(t, filepath.Join(dir, "both.json"), `"config"`)
@@ -141,7 +141,7 @@ func TestRenderedPathStaysInItsDirectory(t *testing.T) {
 	}
 }
 
-func TestRenderedPathWithoutPrefixStaysBesideTheConfiguration(t *testing.T) {
+func TestRenderedPathWithoutPrefixStaysNextToTheConfiguration(t *testing.T) {
 	_, dir := escapeTree(t)
 	l := newTestLoader(t, Options{})
 	s := mustSource(t, l, jsonBody("{{query-params.f}}"), dir)

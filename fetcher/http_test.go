@@ -26,9 +26,9 @@ import (
 )
 
 // remote starts a server that calls answer for every request.
-func remote(t testing.TB, answer http.HandlerFunc) *httptest.Server {
+func remote(t testing.TB, response http.HandlerFunc) *httptest.Server {
 	t.Helper()
-	s := httptest.NewServer(answer)
+	s := httptest.NewServer(response)
 	t.Cleanup(s.Close)
 	return s
 }

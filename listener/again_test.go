@@ -28,8 +28,8 @@ func TestDirect_AChangeThatLeadsToAnEndpointThatWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if answers := s.calls.Snapshot.Load().Responses; !answers[1].Direct || answers[0].Direct || answers[2].Direct {
-		t.Errorf("answered directly: %v, %v, %v; want only the second", answers[0].Direct, answers[1].Direct, answers[2].Direct)
+	if responses := s.calls.Snapshot.Load().Responses; !responses[1].Direct || responses[0].Direct || responses[2].Direct {
+		t.Errorf("answered directly: %v, %v, %v; want only the second", responses[0].Direct, responses[1].Direct, responses[2].Direct)
 	}
 	const clients, each = 8, 100
 	var all sync.WaitGroup

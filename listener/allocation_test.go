@@ -106,11 +106,11 @@ func reportingNowhere(t *testing.T, configuration string) *Server {
 func TestAllocations_OfErrorReports(t *testing.T) {
 	a := &compile.Response{Name: "GET /x", Source: &fetcher.Source{}}
 	err := &fetcher.Error{Kind: fetcher.Upstream, Message: "x"}
-	tell := func(s *Server) float64 {
+	report := func(s *Server) float64 {
 		s.calls.ServerErrors.Pass(reply.UpstreamFailed.Code+" "+a.Name, time.Now())
 		return testing.AllocsPerRun(200, func() { s.calls.LogServerError(reply.UpstreamFailed, a, err) })
 	}
-	without, with := tell(configured(t, measured)), tell(reportingNowhere(t, measured))
+	without, with := report(configured(t, measured)), report(reportingNowhere(t, measured))
 	if with > without {
 		t.Errorf("%v allocations with reports, %v without", with, without)
 	}
@@ -181,7 +181,7 @@ func TestAllocations_DoNotGrowWithTheNumberOfEndpoints(t *testing.T) {
 
 // A fixed answer is written without an allocation; the date, which changes every second, costs
 // none either.
-func TestAllocations_OfFixedAnswers(t *testing.T) {
+func TestAllocations_OfFixedReplies(t *testing.T) {
 	t.Run("off", func(t *testing.T) { fixedAllocations(t, configured(t, fixable)) })
 	t.Run("recorded", func(t *testing.T) { fixedAllocations(t, recordingNothingSlow(t, fixable)) })
 }
@@ -191,20 +191,20 @@ func fixedAllocations(t *testing.T, s *Server) {
 	conn := l.Adopt(&scripted{})
 	defer conn.Close()
 	plain := wire.Plain{Method: []byte("GET"), Target: []byte("/json/?a=b"), Alone: true, Bytes: make([]byte, 0, wire.MaxHeader)}
-	answered := 0
+	served := 0
 	got := testing.AllocsPerRun(200, func() {
 		conn.Conn.(*scripted).got.Reset()
 		if later, err := s.calls.Answer(conn, &plain); later == nil && err == nil {
-			answered++
+			served++
 		}
 	})
-	if got > 0 || answered != 201 {
-		t.Errorf("got %v allocations in %d answers, want none in 201", got, answered)
+	if got > 0 || served != 201 {
+		t.Errorf("got %v allocations in %d answers, want none in 201", got, served)
 	}
 }
 
 // A plain request allocates nothing on any part of its path.
-func TestAllocations_OfDirectAnswers(t *testing.T) {
+func TestAllocations_OfDirectReplies(t *testing.T) {
 	for name, s := range map[string]*Server{"off": configured(t, directable), "recorded": recordingNothingSlow(t, directable)} {
 		for _, sent := range []string{
 			send("GET", "/made/7", ""), send("GET", "/static", ""), send("PUT", "/made/7", "text"), send("DELETE", "/made/7", ""), send("POST", "/json", `{"project":"x","items":[1]}`),

@@ -43,7 +43,7 @@ func TestAllocations_OfBehaviours(t *testing.T) {
 }
 
 // Refusing a request for lack of capacity, or failing one as declared, allocates nothing either.
-func TestAllocations_OfPresetAnswers(t *testing.T) {
+func TestAllocations_OfPresetReplies(t *testing.T) {
 	s := configured(t, `
 - endpoint: {path: /failing, latency: {failure-rate: 1}, response: {body: ok}}
 - endpoint: {path: /late, latency: {timeout-rate: 1, timeout: 1ns}, response: {body: ok}}

@@ -25,9 +25,9 @@ type visit struct {
 	at, leaves time.Duration // when it sends the request, and when it gives up; 0 means never
 	path       string
 
-	status   int // 0 means no answer
-	body     string
-	answered time.Duration
+	status  int // 0 means no answer
+	body    string
+	replied time.Duration
 }
 
 // visits makes clients send requests to a server, each over a connection of its own, and waits for
@@ -53,7 +53,7 @@ func visits(t *testing.T, s *Server, all []*visit) {
 				return
 			}
 			b, _ := io.ReadAll(resp.Body)
-			v.status, v.body, v.answered = resp.StatusCode, string(b), time.Since(begun)
+			v.status, v.body, v.replied = resp.StatusCode, string(b), time.Since(begun)
 		})
 	}
 	clients.Wait()
@@ -108,8 +108,8 @@ func TestCapacity_ServesInOrder(t *testing.T) {
 				} else if c.want[i] == 0 {
 					status = 0
 				}
-				if v.status != status || v.answered != max(c.want[i], -c.want[i]) {
-					t.Errorf("%s, client %d: got %d after %v, want %d after %v", c.name, i, v.status, v.answered, status, c.want[i])
+				if v.status != status || v.replied != max(c.want[i], -c.want[i]) {
+					t.Errorf("%s, client %d: got %d after %v, want %d after %v", c.name, i, v.status, v.replied, status, c.want[i])
 				}
 				if status == 503 && !strings.Contains(v.body, `"error":"Capacity exceeded","code":"capacity_exceeded"`) {
 					t.Errorf("%s: got %s", c.name, v.body)
@@ -140,8 +140,8 @@ func TestCapacity_IsHeldByASlowBody(t *testing.T) {
 		all := []*visit{{path: "/x"}, {path: "/x", at: second, leaves: 3 * second}, {path: "/x", at: 1500 * time.Millisecond}}
 		visits(t, s, all)
 		for i, want := range []time.Duration{2 * second, 0, 5 * second} { // the place of the second was freed when its client left
-			if i != 1 && all[i].answered != want {
-				t.Errorf("client %d: got %v, want %v", i, all[i].answered, want)
+			if i != 1 && all[i].replied != want {
+				t.Errorf("client %d: got %v, want %v", i, all[i].replied, want)
 			}
 		}
 	})
@@ -152,7 +152,7 @@ func TestCapacity_OutlastsAPanic(t *testing.T) {
 	s := configured(t, `- endpoint: {path: /, capacity: {concurrent: 1}, response: {body: ok}}`)
 	s.calls.Snapshot.Load().Responses[0].Source = &fetcher.Source{} // it has no loader: using it panics
 	for range 3 {
-		if got := strings.Join(answersOf(t, s, 1, "/"), ""); !strings.Contains(got, reply.InternalError.Code) {
+		if got := strings.Join(responsesOf(t, s, 1, "/"), ""); !strings.Contains(got, reply.InternalError.Code) {
 			t.Errorf("got %s, want %s", got, reply.InternalError.Code)
 		}
 	}
@@ -180,8 +180,8 @@ func TestCapacity_Reload(t *testing.T) {
 		})
 		visits(t, s, all)
 		for i, want := range []time.Duration{second, 2 * second, 300, second + 500} {
-			if all[i].answered != want {
-				t.Errorf("client %d: got %d after %v, want it after %v", i, all[i].status, all[i].answered, want)
+			if all[i].replied != want {
+				t.Errorf("client %d: got %d after %v, want it after %v", i, all[i].status, all[i].replied, want)
 			}
 		}
 	})
@@ -291,7 +291,7 @@ func TestCapacity_WaitsAsQueuesDo(t *testing.T) {
 				times := make([]float64, requests)
 				sum := 0.0
 				for i, v := range all {
-					times[i] = (v.answered - v.at).Seconds() * 1000
+					times[i] = (v.replied - v.at).Seconds() * 1000
 					sum += times[i]
 				}
 				slices.Sort(times)

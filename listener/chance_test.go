@@ -41,16 +41,16 @@ var randomPaths = strings.Fields("/random /uuid /int /pick /fake /header /if /we
 func TestSeed_RepeatsEverything(t *testing.T) {
 	one, other := uint64(1), uint64(2)
 	for _, path := range randomPaths {
-		first := answersOf(t, seeded(t, &one, random), 50, path)
-		again := answersOf(t, seeded(t, &one, random), 50, path)
+		first := responsesOf(t, seeded(t, &one, random), 50, path)
+		again := responsesOf(t, seeded(t, &one, random), 50, path)
 		if !slices.Equal(first, again) {
 			t.Errorf("%s: got %q, and then %q", path, first[:3], again[:3])
 		}
-		if unlike := answersOf(t, seeded(t, &other, random), 50, path); slices.Equal(first, unlike) {
+		if unlike := responsesOf(t, seeded(t, &other, random), 50, path); slices.Equal(first, unlike) {
 			t.Errorf("%s: two seeds gave the same: %q", path, unlike[:3])
 		}
-		without := answersOf(t, seeded(t, nil, random), 50, path)
-		if slices.Equal(without, answersOf(t, seeded(t, nil, random), 50, path)) {
+		without := responsesOf(t, seeded(t, nil, random), 50, path)
+		if slices.Equal(without, responsesOf(t, seeded(t, nil, random), 50, path)) {
 			t.Errorf("%s: repeats without a seed: %q", path, without[:3])
 		}
 		if n := len(tallied(first)); n < 3 && path != "/failing" {
@@ -65,7 +65,7 @@ func TestSeed_WhateverElseIsServed(t *testing.T) {
 	seed := uint64(9)
 	alone := map[string][]string{}
 	for _, path := range randomPaths {
-		alone[path] = answersOf(t, seeded(t, &seed, random), 200, path)
+		alone[path] = responsesOf(t, seeded(t, &seed, random), 200, path)
 		slices.Sort(alone[path])
 	}
 	s := seeded(t, &seed, "- endpoint: {path: /more, response: {body: '{{random}}'}}\n"+random)
@@ -75,7 +75,7 @@ func TestSeed_WhateverElseIsServed(t *testing.T) {
 	for _, path := range append(randomPaths, "/more") {
 		for range 4 {
 			clients.Go(func() {
-				some := answersOf(t, s, 50, path)
+				some := responsesOf(t, s, 50, path)
 				mu.Lock()
 				defer mu.Unlock()
 				together[path] = append(together[path], some...)
@@ -95,7 +95,7 @@ func TestSeed_WhateverElseIsServed(t *testing.T) {
 func TestSeed_EndpointsDiffer(t *testing.T) {
 	seed := uint64(1)
 	s := seeded(t, &seed, "- endpoint: {path: /a, response: {body: '{{random}}'}}\n- endpoint: {path: /b, response: {body: '{{random}}'}}\n")
-	if a, b := answersOf(t, s, 10, "/a"), answersOf(t, s, 10, "/b"); slices.Equal(a, b) {
+	if a, b := responsesOf(t, s, 10, "/a"), responsesOf(t, s, 10, "/b"); slices.Equal(a, b) {
 		t.Errorf("both have %q", a)
 	}
 }
@@ -103,19 +103,19 @@ func TestSeed_EndpointsDiffer(t *testing.T) {
 // An endpoint that a reload does not change continues with its next number.
 func TestSeed_GoesOnOverAReload(t *testing.T) {
 	seed := uint64(1)
-	all := answersOf(t, seeded(t, &seed, random), 10, "/random")
+	all := responsesOf(t, seeded(t, &seed, random), 10, "/random")
 	s := seeded(t, &seed, random)
-	got := answersOf(t, s, 4, "/random")
+	got := responsesOf(t, s, 4, "/random")
 	if err := s.Apply(config.Parse("mock.yml", []byte("- endpoint: {path: /new, response: {}}\n"+random))); err != nil {
 		t.Fatal(err)
 	}
-	if got = append(got, answersOf(t, s, 6, "/random")...); !slices.Equal(got, all) {
+	if got = append(got, responsesOf(t, s, 6, "/random")...); !slices.Equal(got, all) {
 		t.Errorf("got %q, want %q", got, all)
 	}
 }
 
 // An answer that is the same for every request is sent as prepared bytes, with or without a seed.
-func TestSeed_FixedAnswersStayFixed(t *testing.T) {
+func TestSeed_FixedRepliesStayFixed(t *testing.T) {
 	seed := uint64(1)
 	s := seeded(t, &seed, "- endpoint: {path: /a, response: {body: ok}}\n- endpoint: {path: /b, response: {body: '{{random}}'}}\n- endpoint: {path: /c, latency: {min-ms: 1}, response: {body: ok}}\n")
 	for path, want := range map[string]bool{"/a": true, "/b": false, "/c": false} {

@@ -119,7 +119,7 @@ func TestConnection_ABodyThatKeepsComingIsServed(t *testing.T) {
 	})
 }
 
-func TestConnection_ABodyThatStandsStillIsAnswered408(t *testing.T) {
+func TestConnection_ABodyThatStallsGets408(t *testing.T) {
 	s := configured(t, timed)
 	warm(t, s)
 	for _, sent := range []string{"", `{"proj`} {
@@ -144,7 +144,7 @@ func TestConnection_ABodyThatStandsStillIsAnswered408(t *testing.T) {
 
 // A request whose body arrives only a byte now and then, as data or as chunk framing, is eventually
 // answered with 408.
-func TestConnection_ABodyThatDribblesIsAnswered408(t *testing.T) {
+func TestConnection_ABodyThatDribblesGets408(t *testing.T) {
 	s := configured(t, timed)
 	warm(t, s)
 	for _, c := range []struct{ name, begin, rest string }{
@@ -277,7 +277,7 @@ func TestConnection_HeadersThatKeepComingAreClosedSilently(t *testing.T) {
 	})
 }
 
-func TestConnection_AnAnswerThatIsNotReadEnds(t *testing.T) {
+func TestConnection_AReplyThatIsNotReadEnds(t *testing.T) {
 	s := configured(t, timed)
 	warm(t, s)
 	synctest.Test(t, func(t *testing.T) {
@@ -294,7 +294,7 @@ func TestConnection_AnAnswerThatIsNotReadEnds(t *testing.T) {
 	})
 }
 
-func TestConnection_AnAnswerThatIsReadTooSlowlyEnds(t *testing.T) {
+func TestConnection_AReplyThatIsReadTooSlowlyEnds(t *testing.T) {
 	s := configured(t, timed)
 	warm(t, s)
 	synctest.Test(t, func(t *testing.T) {
@@ -317,7 +317,7 @@ func TestConnection_AnAnswerThatIsReadTooSlowlyEnds(t *testing.T) {
 	})
 }
 
-func TestConnection_AnAnswerThatIsReadSlowlyIsSentWhole(t *testing.T) {
+func TestConnection_AReplyThatIsReadSlowlyIsSentWhole(t *testing.T) {
 	body := strings.Repeat("0123456789", 1000)
 	s := configured(t, "- endpoint: {path: /long, response: {body: \""+body+"\"}}")
 	warm(t, s)
@@ -367,7 +367,7 @@ func TestConnection_AKeptOneIsServedAgainLongAfterItsDeadlinesPassed(t *testing.
 }
 
 // The headers of a request after a slow body get their own ten seconds.
-func TestConnection_HeadersBehindASlowBodyHaveTheirOwnTime(t *testing.T) {
+func TestConnection_HeadersAfterASlowBodyHaveTheirOwnTime(t *testing.T) {
 	s := configured(t, timed)
 	warm(t, s)
 	synctest.Test(t, func(t *testing.T) {

@@ -29,7 +29,7 @@ func TestCounts_KnowEndpointsAcrossReloads(t *testing.T) {
 		listener.Options{Record: &record.Options{}})
 	ask := func() {
 		for _, path := range []string{"/a", "/b", "/b?x=1"} {
-			answer(t, dial(t, server, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n"))
+			response(t, dial(t, server, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n"))
 		}
 	}
 	ask()
@@ -59,7 +59,7 @@ func TestCounts_KnowEndpointsAcrossReloads(t *testing.T) {
 // A server that does not record returns empty results, and all its methods may be called.
 func TestCounts_OfAServerThatDoesNotRecord(t *testing.T) {
 	server := unrecorded(t, kept)
-	answer(t, dial(t, server, "GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n"))
+	response(t, dial(t, server, "GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n"))
 	c := server.Counts()
 	v, err := server.Verify("method = GET")
 	if len(c.Endpoints) != 0 || c.Connections != 1 || server.Journal() != nil || server.Unmatched() != nil || v.Exact || !errors.Is(err, record.ErrNotRecorded) {
@@ -74,7 +74,7 @@ func TestCounts_OfAServerThatDoesNotRecord(t *testing.T) {
 // The declared latency of a request does not count as the server's own time.
 func TestCounts_OwnTimeIsWithoutWhatIsInjected(t *testing.T) {
 	server := journaling(t, "- endpoint: {path: /late, response: {body: ok}, latency: {min-ms: 30, max-ms: 30}}")
-	answer(t, dial(t, server, "GET /late HTTP/1.1\r\nHost: a\r\n\r\n"))
+	response(t, dial(t, server, "GET /late HTTP/1.1\r\nHost: a\r\n\r\n"))
 	c, x := server.Counts().Endpoints[0], server.Journal()[0]
 	if x.Injected != 30*time.Millisecond || x.Took < x.Injected || c.InjectionError.Max != x.Took-x.Injected || c.Injected.Max != 30*time.Millisecond || c.Total.Max != x.Took ||
 		c.Service.Max > c.InjectionError.Max || c.Service.Count != 1 || c.Injected.Count != 1 || c.InjectionError.Count != 1 {
@@ -207,7 +207,7 @@ func TestBusiest_AnEndpointThatWasAwayIsANewOne(t *testing.T) {
 	with := server.Spec()
 	ask := func(times int) {
 		for range times {
-			answer(t, dial(t, server, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"))
+			response(t, dial(t, server, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"))
 		}
 	}
 	ask(3)

@@ -12,7 +12,7 @@ func TestLatencyErrors_OfOthersAreNone(t *testing.T) {
 - endpoint: {path: /late, response: {}, latency: {min: 1us}}
 `)
 	for _, path := range []string{"/bounded", "/limited", "/plain", "/late"} {
-		answersOf(t, s, 1, path)
+		responsesOf(t, s, 1, path)
 	}
 	if all := s.LatencyErrors(); len(all) != 1 || all[0].Endpoint != "GET /late" || all[0].Count != 1 {
 		t.Errorf("got %d deviations, want one for GET /late with one answer", len(all))

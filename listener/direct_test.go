@@ -106,7 +106,7 @@ func serveOne(_ *Server, conn net.Conn) error {
 }
 
 // Answers made without fasthttp have the same bytes as answers made with it.
-func TestDirect_AnswersAsFasthttpDoes(t *testing.T) {
+func TestDirect_RepliesAsFasthttpDoes(t *testing.T) {
 	s := configured(t, directable)
 	byFasthttp := handled(s)
 	long := "X-A: " + strings.Repeat("a", 1000)
@@ -141,9 +141,9 @@ func TestDirect_AnswersAsFasthttpDoes(t *testing.T) {
 		send("GET", "http://mock.test/made/7", ""):                                                      {false, `{"id": "7"}`},
 		"PUT /made/7 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n":      {false, "x"},
 	} {
-		want, _ := answers(s, sent+sent, len(sent), nil)
+		want, _ := responses(s, sent+sent, len(sent), nil)
 		*byFasthttp = 0
-		got, _ := answers(s, sent+sent, len(sent), s.calls.Fixed)
+		got, _ := responses(s, sent+sent, len(sent), s.calls.Fixed)
 		if got != want || c.body != "" && !strings.HasSuffix(got, c.body) {
 			t.Errorf("%.200q: got\n%.2000q, fasthttp answers\n%.2000q", sent, got, want)
 		}
@@ -276,8 +276,8 @@ func FuzzDirect(f *testing.F) {
 		f.Add(filling(wire.ReadBuffer-20)+seed, uint16(1<<16-1))
 	}
 	f.Fuzz(func(t *testing.T, sent string, piece uint16) {
-		want, _ := answers(s, sent, int(piece)+1, nil)
-		if got, _ := answers(s, sent, int(piece)+1, s.calls.Fixed); got != want {
+		want, _ := responses(s, sent, int(piece)+1, nil)
+		if got, _ := responses(s, sent, int(piece)+1, s.calls.Fixed); got != want {
 			t.Errorf("got\n%q\nwant\n%q", got, want)
 		}
 	})

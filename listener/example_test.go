@@ -110,17 +110,17 @@ func ExampleStart_problems() {
 
 // Apply replaces the served specification; an invalid one changes nothing.
 func ExampleServer_Apply() {
-	answering := func(body string) *config.Spec {
+	specWith := func(body string) *config.Spec {
 		return config.New(config.Endpoint{Path: "/", Response: config.Response{Body: body}})
 	}
-	server, err := listener.Start(answering("one"), listener.Options{})
+	server, err := listener.Start(specWith("one"), listener.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer server.Close()
 	fmt.Println(fetch(server.URL()))
-	fmt.Println(server.Apply(answering("two")), fetch(server.URL()))
-	fmt.Println(server.Apply(answering("{{")) != nil, fetch(server.URL()))
+	fmt.Println(server.Apply(specWith("two")), fetch(server.URL()))
+	fmt.Println(server.Apply(specWith("{{")) != nil, fetch(server.URL()))
 	// Output:
 	// 200 OK: one
 	// <nil> 200 OK: two

@@ -106,10 +106,10 @@ const fine = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nCont
 func TestFault_OnTheWire(t *testing.T) {
 	server := unrecorded(t, faulty)
 	const (
-		head     = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 10\r\n"
-		noAnswer = "\x00\x01\xff\xfethis-is-no-answer-of-HTTP\r\n\r\n"
-		goOn     = "HTTP/1.1 100 Continue\r\n\r\n"
-		expects  = " HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\nab"
+		head    = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 10\r\n"
+		noHTTP  = "\x00\x01\xff\xfethis-is-no-answer-of-HTTP\r\n\r\n"
+		goOn    = "HTTP/1.1 100 Continue\r\n\r\n"
+		expects = " HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\nab"
 	)
 	for _, c := range []struct {
 		name, sent, want string
@@ -122,9 +122,9 @@ func TestFault_OnTheWire(t *testing.T) {
 		{"half a body, in HTTP/1.0", "GET /truncate/1 HTTP/1.0\r\n\r\n", head + "Connection: close\r\n\r\n01234"},
 		{"half a body, the last of a connection", "GET /truncate/1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", head + "Connection: close\r\n\r\n01234"},
 		{"half a body, of an answer to another origin", "GET /truncate/1 HTTP/1.1\r\nHost: a\r\nOrigin: http://b\r\n\r\n", head + "Access-Control-Allow-Origin: *\r\n\r\n01234"},
-		{"no HTTP", toGet("/malformed/1"), noAnswer},
-		{"no HTTP, of a HEAD", "HEAD /malformed/1 HTTP/1.1\r\nHost: a\r\n\r\n", noAnswer},
-		{"all in a row", toGet("/ok") + toGet("/ok") + toGet("/malformed/1") + toGet("/ok"), fine + fine + noAnswer},
+		{"no HTTP", toGet("/malformed/1"), noHTTP},
+		{"no HTTP, of a HEAD", "HEAD /malformed/1 HTTP/1.1\r\nHost: a\r\n\r\n", noHTTP},
+		{"all in a row", toGet("/ok") + toGet("/ok") + toGet("/malformed/1") + toGet("/ok"), fine + fine + noHTTP},
 		{"a slow body between others", toGet("/ok") + toGet("/slow/1") + toGet("/ok") + toGet("/empty/1"), fine + head + "\r\n0123456789" + fine},
 		{"the head of a slow body", "HEAD /slow/1 HTTP/1.1\r\nHost: a\r\n\r\n" + toGet("/empty/1"), head + "\r\n"},
 		{"more than is read", toGet("/empty/1") + strings.Repeat(toGet("/ok"), 10000), ""},
@@ -153,7 +153,7 @@ func TestFault_ResetIsAReset(t *testing.T) {
 		}
 	}
 	conn := dial(t, server, toGet("/ok"))
-	if got := answer(t, conn); got != "fine" {
+	if got := response(t, conn); got != "fine" {
 		t.Errorf("got %q", got)
 	}
 	if _, err := io.WriteString(conn, toGet("/reset/1")); err != nil {
@@ -291,7 +291,7 @@ func TestFault_AtARate(t *testing.T) {
 
 // With a seed, which requests have a fault does not depend on the random numbers that answers draw.
 // The client may influence how many numbers are drawn.
-func TestFault_OfASeedDoesNotDependOnTheAnswer(t *testing.T) {
+func TestFault_OfASeedDoesNotDependOnTheReply(t *testing.T) {
 	seed := uint64(1)
 	var whole [2]string
 	for i, path := range []string{"/", "/?x=1"} {

@@ -40,9 +40,9 @@ var statusForm = regexp.MustCompile(`HTTP/1\.1 [1-5][0-9]{2} [A-Z]`)
 
 var dateForm = regexp.MustCompile(`\r\nDate: [A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT\r\n`)
 
-// answers sends the bytes of a connection to a server in pieces. It returns the answers without
+// responses sends the bytes of a connection to a server in pieces. It returns the answers without
 // their dates, and how often lookup found a fixed answer.
-func answers(s *Server, sent string, piece int, lookup func([]byte) *serve.Fixed) (raw string, quick int) {
+func responses(s *Server, sent string, piece int, lookup func([]byte) *serve.Fixed) (raw string, quick int) {
 	client := &scripted{sent: []byte(sent), piece: piece}
 	l := handling(s, wire.New(nil, slog.New(slog.DiscardHandler)))
 	if l.General = lookup == nil; lookup != nil {
@@ -82,7 +82,7 @@ func (b by) Answer(c *wire.Connection, p *wire.Plain) (wire.Later, error) {
 func plain(target string) string { return "GET " + target + " HTTP/1.1\r\nHost: mock.test:80\r\n\r\n" }
 
 // Answers made without fasthttp have the same bytes as answers made with it, and are as declared.
-func TestFixed_AnswersAsFasthttpDoes(t *testing.T) {
+func TestFixed_RepliesAsFasthttpDoes(t *testing.T) {
 	s := configured(t, fixable)
 	for target, c := range map[string]struct {
 		quick bool
@@ -96,8 +96,8 @@ func TestFixed_AnswersAsFasthttpDoes(t *testing.T) {
 		"/a%20b": {false, "blank"}, "http://mock.test/json": {false, `{"a":1}`}, "/json?u=http://a": {true, `{"a":1}`},
 	} {
 		sent := plain(target) + plain(target)
-		want, _ := answers(s, sent, len(sent)/2, nil)
-		got, quick := answers(s, sent, len(sent)/2, s.calls.Fixed)
+		want, _ := responses(s, sent, len(sent)/2, nil)
+		got, quick := responses(s, sent, len(sent)/2, s.calls.Fixed)
 		if got != want {
 			t.Errorf("%s: got\n%q, fasthttp answers\n%q", target, got, want)
 		}
@@ -152,15 +152,15 @@ func TestFixed_LeavesWhatIsNotPlain(t *testing.T) {
 		"GET /json HTTP/1.1\r\n\r\n",
 	} {
 		sent := odd + plain("/made")
-		want, _ := answers(s, sent, len(odd), nil)
-		got, quick := answers(s, sent, len(odd), s.calls.Fixed)
+		want, _ := responses(s, sent, len(odd), nil)
+		got, quick := responses(s, sent, len(odd), s.calls.Fixed)
 		if quick > 0 || got != want {
 			t.Errorf("%q: %d requests were answered without fasthttp, which answers\n%q\ngot\n%q", odd, quick, want, got)
 		}
 	}
 	// Requests that arrive together are also left to fasthttp, so that their answers are sent
 	// together.
-	if _, quick := answers(s, plain("/json")+plain("/json"), 1<<16, s.calls.Fixed); quick > 0 {
+	if _, quick := responses(s, plain("/json")+plain("/json"), 1<<16, s.calls.Fixed); quick > 0 {
 		t.Error("pipelined requests were answered one by one")
 	}
 }
@@ -230,7 +230,7 @@ func TestFixed_IsDated(t *testing.T) {
 
 // A request is answered without fasthttp whether or not the journal keeps it, and its journal entry
 // is the same as with fasthttp.
-func TestFixed_WhatTheJournalHasIsAnsweredAlike(t *testing.T) {
+func TestFixed_RequestsInTheJournalGetTheSameReply(t *testing.T) {
 	var exchanges [2][]*record.Exchange
 	for i, quick := range []bool{false, true} {
 		s := recordingAs(t, fixable, record.JournalOptions{Sample: 1, Slowest: -1})
@@ -274,7 +274,7 @@ func TestFixed_WhatTheJournalHasIsAnsweredAlike(t *testing.T) {
 
 // A client that has received its answer finds its request in the journal, although the answer is
 // written before the journal parses the request.
-func TestFixed_WhatWasAnsweredIsInTheJournal(t *testing.T) {
+func TestFixed_RequestsAreInTheJournalBeforeTheReply(t *testing.T) {
 	s := recordingServer(t, fixable, 1)
 	l := handling(s, wire.New(nil, s.log))
 	client := &scripted{sent: []byte(plain("/json")), piece: 1 << 10}
@@ -325,12 +325,12 @@ func TestFixed_OfOperations(t *testing.T) {
 		{get("/json", "Prefer: code=404", "Accept: application/xml"), false, `{"a":1}`},
 		{get("/json?__code=404", "Accept: application/xml"), true, `{"a":1}`},
 	} {
-		want, _ := answers(s, c.sent, len(c.sent), nil)
-		got, _ := answers(s, c.sent, len(c.sent), s.calls.Fixed)
+		want, _ := responses(s, c.sent, len(c.sent), nil)
+		got, _ := responses(s, c.sent, len(c.sent), s.calls.Fixed)
 		if got != want || !strings.HasSuffix(got, "\r\n\r\n"+c.body) {
 			t.Errorf("%q: got %q, fasthttp answers %q", c.sent, got, want)
 		}
-		marked, _ := answers(s, c.sent, len(c.sent), func(path []byte) *serve.Fixed {
+		marked, _ := responses(s, c.sent, len(c.sent), func(path []byte) *serve.Fixed {
 			f := *s.calls.Fixed(path)
 			f.Body = []byte("without fasthttp")
 			return &f
@@ -364,8 +364,8 @@ func FuzzFixed(f *testing.F) {
 		f.Add(seed, uint16(len(plain("/json"))-1))
 	}
 	f.Fuzz(func(t *testing.T, sent string, piece uint16) {
-		want, _ := answers(s, sent, int(piece)+1, nil)
-		if got, quick := answers(s, sent, int(piece)+1, s.calls.Fixed); got != want {
+		want, _ := responses(s, sent, int(piece)+1, nil)
+		if got, quick := responses(s, sent, int(piece)+1, s.calls.Fixed); got != want {
 			t.Errorf("%d were answered without fasthttp, got\n%q\nwant\n%q", quick, got, want)
 		}
 	})

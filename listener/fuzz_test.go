@@ -103,7 +103,7 @@ func FuzzRequests(f *testing.F) {
 		_ = serveOne(s, conn) // the answers show how serving ended
 		_ = conn.Close()      // closing a script does not fail
 		seen := read(string(sent))
-		statuses := checkAnswers(t, client.got.Bytes(), served)
+		statuses := checkResponses(t, client.got.Bytes(), served)
 		whole := len(served) == len(seen.requests)
 		if !whole && !seen.unsure || len(served) > len(seen.requests) || !slices.Equal(served, seen.requests[:len(served)]) {
 			t.Errorf("served %q, want %q:\n%q", served, seen.requests, client.got.Bytes())
@@ -123,9 +123,9 @@ func FuzzRequests(f *testing.F) {
 // request is one complete request.
 type request struct{ method, target, body string }
 
-// checkAnswers reads all answers with net/http and returns their statuses, except those of interim
+// checkResponses reads all answers with net/http and returns their statuses, except those of interim
 // answers.
-func checkAnswers(t *testing.T, raw []byte, served []request) (statuses []int) {
+func checkResponses(t *testing.T, raw []byte, served []request) (statuses []int) {
 	t.Helper()
 	r := bufio.NewReader(bytes.NewReader(raw))
 	for {

@@ -72,10 +72,10 @@ func streamAllocations(t *testing.T, address, path string) float64 {
 			ended = h.Flags.Has(http2.FlagDataEndStream)
 		}
 	}
-	answer := make([]byte, size)
+	response := make([]byte, size)
 	return testing.AllocsPerRun(500, func() {
 		ask()
-		if _, err := io.ReadFull(conn, answer); err != nil {
+		if _, err := io.ReadFull(conn, response); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -17,7 +17,7 @@ import (
 )
 
 // A panic affects only its own stream, which gets a 500, whether or not the answer may take long.
-func TestHTTP2_APanicIsOneAnswer(t *testing.T) {
+func TestHTTP2_APanicIsOneReply(t *testing.T) {
 	var log logged
 	s, err := Start(config.Parse("m.yml", []byte(`
 - endpoint: {path: /brief, response: {body: "{{path}}"}}

@@ -23,7 +23,7 @@ import (
 // whether it breaks off.
 func TestHTTP2_PassesOn(t *testing.T) {
 	const long = 300_000
-	answers := map[string]string{
+	responses := map[string]string{
 		"/head":    "HTTP/1.1 200 OK\r\n" + dated + "Content-Length: 1234\r\nETag: \"a\"\r\n\r\n",
 		"/short":   "HTTP/1.1 418 Teapot\r\n" + dated + "Content-Length: 4\r\nX-A: 1\r\nX-A: 2\r\nConnection: keep-alive\r\n\r\nbody",
 		"/none":    "HTTP/1.1 204 No Content\r\n" + dated + "\r\n",
@@ -33,7 +33,7 @@ func TestHTTP2_PassesOn(t *testing.T) {
 		"/undated": "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
 		"/broken":  fmt.Sprintf("HTTP/1.1 200 OK\r\n%sContent-Length: %d\r\n\r\n%s", dated, long, strings.Repeat("p", long/2)) + close_,
 	}
-	o := newOrigin(t, answers)
+	o := newOrigin(t, responses)
 	server := listenertest.Start(t, config.Loader{Upstream: "http://" + o.address}.Load(), listener.Options{NoCORS: true})
 	one, two := &http.Client{Transport: &http.Transport{}}, overHTTP2(t)
 	defer one.CloseIdleConnections()
@@ -56,7 +56,7 @@ func TestHTTP2_PassesOn(t *testing.T) {
 		}
 		return fmt.Sprint(resp.StatusCode, " ", resp.ContentLength, " ", resp.Header, " ", string(body), " broken ", err != nil)
 	}
-	for path := range answers {
+	for path := range responses {
 		method := "GET"
 		if path == "/head" {
 			method = "HEAD"

@@ -52,7 +52,7 @@ const overBoth = `
 `
 
 // HTTP/2 answers like HTTP/1.1: status, fields and body are the same.
-func TestHTTP2_AnswersTheSame(t *testing.T) {
+func TestHTTP2_RepliesTheSame(t *testing.T) {
 	server := journaling(t, overBoth)
 	ask := func(client *http.Client, method, path, body string) string {
 		req, err := http.NewRequest(method, server.URL()+path, strings.NewReader(body))
@@ -276,13 +276,13 @@ func TestHTTP2_FirstBytes(t *testing.T) {
 	if f, err := framer.ReadFrame(); err != nil || f.Header().Type != http2.FrameSettings {
 		t.Errorf("got %v, %v", f, err)
 	}
-	if got := answer(t, dial(t, server, "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n")); !strings.Contains(got, "version of the request line") {
+	if got := response(t, dial(t, server, "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n")); !strings.Contains(got, "version of the request line") {
 		t.Errorf("got %q", got)
 	}
-	if got := answer(t, dial(t, server, "PRINT /fixed HTTP/1.1\r\nHost: a\r\n\r\n")); !strings.Contains(got, "method_not_allowed") {
+	if got := response(t, dial(t, server, "PRINT /fixed HTTP/1.1\r\nHost: a\r\n\r\n")); !strings.Contains(got, "method_not_allowed") {
 		t.Errorf("got %q", got)
 	}
-	if got := answer(t, dial(t, server, "GET /fixed HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: \r\n\r\n")); got != "fixed" {
+	if got := response(t, dial(t, server, "GET /fixed HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: \r\n\r\n")); got != "fixed" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -290,7 +290,7 @@ func TestHTTP2_FirstBytes(t *testing.T) {
 // With HTTP/2 disabled, the HTTP/2 preface is a request line with an unknown version.
 func TestHTTP2_None(t *testing.T) {
 	server := started(t, hello("x"), listener.Options{NoHTTP2: true})
-	if got := answer(t, dial(t, server, http2.ClientPreface)); !strings.Contains(got, "version of the request line") {
+	if got := response(t, dial(t, server, http2.ClientPreface)); !strings.Contains(got, "version of the request line") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -36,8 +36,8 @@ func TestLet_OnEveryWay(t *testing.T) {
 		name string
 		way  func(sent string) string
 	}{
-		{"by fasthttp", func(sent string) string { got, _ := answers(s, sent, len(sent), nil); return got }},
-		{"directly", func(sent string) string { got, _ := answers(s, sent, len(sent), s.calls.Fixed); return got }},
+		{"by fasthttp", func(sent string) string { got, _ := responses(s, sent, len(sent), nil); return got }},
+		{"directly", func(sent string) string { got, _ := responses(s, sent, len(sent), s.calls.Fixed); return got }},
 	} {
 		t.Run(lookup.name, func(t *testing.T) {
 			got := lookup.way(send("GET", "/made", ""))
@@ -61,10 +61,10 @@ func TestLet_OnEveryWay(t *testing.T) {
 			}
 		})
 	}
-	if got := answersOf(t, s, 1, "/count"); got[0] != "3" {
+	if got := responsesOf(t, s, 1, "/count"); got[0] != "3" {
 		t.Errorf("an unused value was computed %s - 1 times in two requests", got[0])
 	}
-	if got := strings.Join(answersOf(t, s, 3, "/chosen?id=7"), " "); got != `a7 {"id": 7} a7` {
+	if got := strings.Join(responsesOf(t, s, 3, "/chosen?id=7"), " "); got != `a7 {"id": 7} a7` {
 		t.Errorf("outcomes: got %s", got)
 	}
 }
@@ -83,7 +83,7 @@ func TestLet_InExternalBodies(t *testing.T) {
 - endpoint: {path: '/url/:name', let: {name: "{{path-params.name|lower}}"}, response: {external-body: {provider: json, path: '%s/{{name}}'}}}
 `, dir, upstream.URL))
 	for uri, want := range map[string]string{"/file/A": `{"file": "a", "id": 6}`, "/file/b": `{"file": "b", "id": 6}`, "/url/A%2FB": "/a/b"} {
-		if got := answersOf(t, s, 1, uri)[0]; got != want {
+		if got := responsesOf(t, s, 1, uri)[0]; got != want {
 			t.Errorf("%s: got %s, want %s", uri, got, want)
 		}
 	}
@@ -95,7 +95,7 @@ func TestLet_RepeatsWithASeed(t *testing.T) {
 	for range 2 {
 		seed := uint64(3)
 		s := seeded(t, &seed, `[{endpoint: {path: /a, let: {id: "{{uuid}}"}, response: {body: "{{id}} {{random}} {{id}}"}}}]`)
-		got := strings.Join(answersOf(t, s, 3, "/a"), "\n")
+		got := strings.Join(responsesOf(t, s, 3, "/a"), "\n")
 		if first, _, _ := strings.Cut(got, " "); strings.Count(got, first) != 2 || before != "" && got != before {
 			t.Errorf("got %s, previously %s", got, before)
 		}

@@ -72,8 +72,8 @@ func dial(t *testing.T, server *listener.Server, text string) net.Conn {
 	return conn
 }
 
-// answer reads one answer from a connection.
-func answer(t *testing.T, conn net.Conn) string {
+// response reads one answer from a connection.
+func response(t *testing.T, conn net.Conn) string {
 	t.Helper()
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
@@ -125,7 +125,7 @@ func TestShutdown_ClosesConnectionsThatWaitAndLeavesNothing(t *testing.T) {
 	nothingLeft(t)
 	server := start(t, hello("one"), listener.Options{})
 	idle := dial(t, server, request)
-	if got := answer(t, idle); got != "one" {
+	if got := response(t, idle); got != "one" {
 		t.Fatalf("got %q", got)
 	}
 	silent := dial(t, server, "")
@@ -142,7 +142,7 @@ func TestShutdown_ClosesConnectionsThatWaitAndLeavesNothing(t *testing.T) {
 
 // A connection that is idle when the server stops has one more request answered, whichever path
 // answers it and however long the connection was idle. The answer says that the connection closes.
-func TestShutdown_AnIdleConnectionHasItsLastRequestAnswered(t *testing.T) {
+func TestShutdown_AnIdleConnectionHasItsLastRequestServed(t *testing.T) {
 	nothingLeft(t)
 	spec := config.New(
 		config.Endpoint{Path: "/hello", Response: config.Response{Body: "one"}},
@@ -152,7 +152,7 @@ func TestShutdown_AnIdleConnectionHasItsLastRequestAnswered(t *testing.T) {
 	var idle []net.Conn
 	for range 8 {
 		conn := dial(t, server, request)
-		if got := answer(t, conn); got != "one" {
+		if got := response(t, conn); got != "one" {
 			t.Fatalf("got %q", got)
 		}
 		idle = append(idle, conn)
@@ -197,7 +197,7 @@ func TestShutdown_WithAnEndedContext(t *testing.T) {
 		nothingLeft(t)
 		server := start(t, hello("one"), listener.Options{})
 		idle := dial(t, server, request)
-		answer(t, idle)
+		response(t, idle)
 		if err := server.Shutdown(ended); err != nil {
 			t.Errorf("got %v, want no error: nothing was cut off", err)
 		}
@@ -274,7 +274,7 @@ func TestShutdown_WaitsForRequestsInFlight(t *testing.T) {
 
 // A request that is pipelined after the last answered one gets no answer, and does not make the
 // client's system discard the answers already sent.
-func TestShutdown_TheLastAnswerReachesAClientThatSendsOn(t *testing.T) {
+func TestShutdown_TheLastReplyReachesAClientThatSendsOn(t *testing.T) {
 	nothingLeft(t)
 	reached, release := make(chan struct{}), make(chan struct{})
 	text := `"` + strings.Repeat("x", 16<<20) + `"` // more than the network buffers of the system hold
@@ -298,7 +298,7 @@ func TestShutdown_TheLastAnswerReachesAClientThatSendsOn(t *testing.T) {
 		}
 	}
 	close(release)
-	if got := answer(t, conn); got != text {
+	if got := response(t, conn); got != text {
 		t.Errorf("got %d bytes, want %d", len(got), len(text))
 	}
 	if err := conn.Close(); err != nil {
@@ -398,7 +398,7 @@ func TestStart_DoesNotWaitForStoredWebhooks(t *testing.T) {
 	options := listener.Options{WebhookStore: filepath.Join(dir, "webhooks")}
 	spec := config.Parse("a.yml", []byte(`- endpoint: {path: /a, response: {}, webhook: {url: "http://127.0.0.1:1/", sleep-time: 3600}}`))
 	server := start(t, spec, options)
-	_ = answer(t, dial(t, server, toGet("/a")))
+	_ = response(t, dial(t, server, toGet("/a")))
 	if err := server.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -558,7 +558,7 @@ func TestServer_GivesTheRoomOfLargeBodiesBack(t *testing.T) {
 		if _, err := io.WriteString(conn, text); err != nil {
 			t.Fatal(err)
 		}
-		if got := answer(t, conn); got != text {
+		if got := response(t, conn); got != text {
 			t.Fatalf("got %d bytes, want %d", len(got), size)
 		}
 		open = append(open, conn)

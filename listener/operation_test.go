@@ -17,10 +17,10 @@ import (
 	"mockserver/listener/protocol/wire"
 )
 
-// answering returns an endpoint for an operation, as if it had been read from a document.
-func answering(method, path string, byDefault int, answers ...openapi.Response) item.Endpoint {
-	d := &openapi.Operation{Method: method, Path: path, Responses: answers, Default: byDefault}
-	a := answers[byDefault]
+// endpointWith returns an endpoint for an operation, as if it had been read from a document.
+func endpointWith(method, path string, byDefault int, responses ...openapi.Response) item.Endpoint {
+	d := &openapi.Operation{Method: method, Path: path, Responses: responses, Default: byDefault}
+	a := responses[byDefault]
 	e := item.Endpoint{Method: method, Path: syntax.Text{Value: path}, Operation: d}
 	e.Response = item.Response{Status: a.Status, Raw: true, Body: syntax.Text{Value: string(a.Body)}}
 	if a.MediaType != "" {
@@ -51,11 +51,11 @@ func pets() []item.Endpoint {
 	gone := ofJSON(404, "404", "gone", `{"gone":1}`)
 	gone.Headers = []openapi.Header{{Name: "x-why", Value: "eaten"}, {Name: "Content-Length", Value: "7"}, {Name: "Content-Type", Value: "application/problem+json"}}
 	return []item.Endpoint{
-		answering("GET", "/plain", 0, list, ofJSON(500, "5XX", "", `{"broken":1}`), openapi.Response{Status: 204, Declared: "204"}),
-		answering("GET", "/kinds", 1, xml, cat, dog, gone,
+		endpointWith("GET", "/plain", 0, list, ofJSON(500, "5XX", "", `{"broken":1}`), openapi.Response{Status: 204, Declared: "204"}),
+		endpointWith("GET", "/kinds", 1, xml, cat, dog, gone,
 			openapi.Response{Status: 404, Declared: "404", MediaType: "text/plain", Body: []byte("gone")}, ofJSON(200, "default", "", `{"default":1}`)),
-		answering("GET", "/pets/:id", 0, cat, gone),
-		answering("POST", "/pets", 0, openapi.Response{Status: 201, Declared: "201"}, ofJSON(400, "4XX", "", `{"bad":1}`), ofJSON(409, "409", "", `{"conflict":1}`)),
+		endpointWith("GET", "/pets/:id", 0, cat, gone),
+		endpointWith("POST", "/pets", 0, openapi.Response{Status: 201, Declared: "201"}, ofJSON(400, "4XX", "", `{"bad":1}`), ofJSON(409, "409", "", `{"conflict":1}`)),
 	}
 }
 
@@ -70,8 +70,8 @@ func described(tb testing.TB, configuration string, endpoints ...item.Endpoint) 
 	return s
 }
 
-// answerTo serves one request, given as "GET /path" with headers "Name: value".
-func answerTo(s *Server, line string, headers ...string) *fasthttp.Response {
+// responseTo serves one request, given as "GET /path" with headers "Name: value".
+func responseTo(s *Server, line string, headers ...string) *fasthttp.Response {
 	var ctx wire.Exchange
 	method, target, _ := strings.Cut(line, " ")
 	ctx.Request.Header.SetMethod(method)
@@ -150,7 +150,7 @@ func TestOperation_Choice(t *testing.T) {
 		{"OPTIONS", "OPTIONS /kinds?__code=404", nil, 200, "", ``},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			resp := answerTo(s, c.line, c.headers...)
+			resp := responseTo(s, c.line, c.headers...)
 			kind, body := string(resp.Header.ContentType()), string(resp.Body())
 			if c.kind == "answer_not_found" || c.kind == "bad_preference" {
 				var e struct{ Error, Code, Message string }
@@ -164,7 +164,7 @@ func TestOperation_Choice(t *testing.T) {
 			}
 		})
 	}
-	if head := answerTo(s, "GET /kinds?__code=404").Header.String(); !strings.Contains(head, "\r\nx-why: eaten\r\n") || strings.Contains(head, "Content-Length: 7") {
+	if head := responseTo(s, "GET /kinds?__code=404").Header.String(); !strings.Contains(head, "\r\nx-why: eaten\r\n") || strings.Contains(head, "Content-Length: 7") {
 		t.Errorf("got the headers %s", head)
 	}
 }
@@ -179,13 +179,13 @@ func TestOperation_Dynamic(t *testing.T) {
 		}
 		var all []string
 		for range 3 {
-			body := string(answerTo(s, "GET /pets/7", "Prefer: dynamic=true").Body())
+			body := string(responseTo(s, "GET /pets/7", "Prefer: dynamic=true").Body())
 			if !strings.HasPrefix(body, `{"fresh":`) || strings.Contains(strings.Join(all, " "), body) {
 				t.Errorf("got %s after %s", body, all)
 			}
 			all = append(all, body)
 		}
-		if got := string(answerTo(s, "GET /pets/7").Body()); got != `{"cat":1}` {
+		if got := string(responseTo(s, "GET /pets/7").Body()); got != `{"cat":1}` {
 			t.Errorf("the answer shared by all is %s afterwards", got)
 		}
 		return strings.Join(all, " ")
@@ -220,11 +220,11 @@ func TestOperation_OfItsOwn(t *testing.T) {
 		{"GET /kinds?__example=dog&__code=200", "*/*", 200, `{"dog":1}`},
 		{"GET /none?__code=201", "*/*", 201, `{"own": ""}`},
 	} {
-		if resp := answerTo(s, c.line, "Accept: "+c.accept); resp.StatusCode() != c.status || string(resp.Body()) != c.body {
+		if resp := responseTo(s, c.line, "Accept: "+c.accept); resp.StatusCode() != c.status || string(resp.Body()) != c.body {
 			t.Errorf("%s: got %d %s, want %d %s", c.line, resp.StatusCode(), resp.Body(), c.status, c.body)
 		}
 	}
-	if resp := answerTo(s, "GET /none?__code=200"); resp.StatusCode() != 404 || !strings.Contains(string(resp.Body()), "answer_not_found") {
+	if resp := responseTo(s, "GET /none?__code=200"); resp.StatusCode() != 404 || !strings.Contains(string(resp.Body()), "answer_not_found") {
 		t.Errorf("got %d %s", resp.StatusCode(), resp.Body())
 	}
 }
@@ -255,7 +255,7 @@ func TestOperation_AtOnce(t *testing.T) {
 				if (i+n)%2 == 0 {
 					code, want = 418, `{"default":1}`
 				}
-				if resp := answerTo(s, "GET /kinds", fmt.Sprintf("Prefer: code=%d", code)); resp.StatusCode() != code || string(resp.Body()) != want {
+				if resp := responseTo(s, "GET /kinds", fmt.Sprintf("Prefer: code=%d", code)); resp.StatusCode() != code || string(resp.Body()) != want {
 					t.Errorf("got %d %s, want %d %s", resp.StatusCode(), resp.Body(), code, want)
 				}
 			}
@@ -288,7 +288,7 @@ func TestOperation_OnOneConnection(t *testing.T) {
 			want.WriteString(c.want + " ")
 		}
 		for _, piece := range []int{1, len(all[0].sent), 1 << 16} {
-			raw, _ := answers(s, sent.String(), piece, s.calls.Fixed)
+			raw, _ := responses(s, sent.String(), piece, s.calls.Fixed)
 			var got strings.Builder
 			for _, part := range strings.Split(raw, "HTTP/1.1 ")[1:] {
 				_, body, _ := strings.Cut(part, "\r\n\r\n")

@@ -13,9 +13,9 @@ import (
 	"mockserver/matcher"
 )
 
-// answersOf sends n requests to a server, one after the other, and returns the bodies, or the
+// responsesOf sends n requests to a server, one after the other, and returns the bodies, or the
 // status if there is no body.
-func answersOf(t *testing.T, s *Server, n int, uri string) []string {
+func responsesOf(t *testing.T, s *Server, n int, uri string) []string {
 	t.Helper()
 	var ctx wire.Exchange
 	ctx.Request.Header.SetMethod("GET")
@@ -56,7 +56,7 @@ func TestOutcomes_ByWeight(t *testing.T) {
 	const n = 100_000
 	seed := uint64(5)
 	s := seeded(t, &seed, weighted)
-	got := tallied(answersOf(t, s, n, "/a"))
+	got := tallied(responsesOf(t, s, n, "/a"))
 	for body, share := range map[string]float64{"never": 0, "ok": 0.95, "bad": 0.035, "503": 0.015} {
 		if off := 4 * math.Sqrt(share*(1-share)*n); math.Abs(float64(got[body])-share*n) > off {
 			t.Errorf("%s occurred %d times in %d, want %v ± %.0f", body, got[body], n, share*n, off)
@@ -67,7 +67,7 @@ func TestOutcomes_ByWeight(t *testing.T) {
 // An outcome without a weight has weight 1.
 func TestOutcomes_WithoutWeights(t *testing.T) {
 	s := configured(t, "- endpoint: {path: /a, responses: [{body: x}, {body: y}, {weight: 2, body: z}]}")
-	got := tallied(answersOf(t, s, 40_000, "/a"))
+	got := tallied(responsesOf(t, s, 40_000, "/a"))
 	for body, want := range map[string]int{"x": 10_000, "y": 10_000, "z": 20_000} {
 		if off := got[body] - want; off < -600 || off > 600 { // more than six standard deviations: there is no seed
 			t.Errorf("%s occurred %d times in 40000, want about %d", body, got[body], want)
@@ -80,7 +80,7 @@ const inTurn = "- endpoint: {path: /a, select: %s, responses: [{body: x}, {body:
 func TestOutcomes_InTurn(t *testing.T) {
 	for selection, want := range map[string]string{"sequence": "x y z x y z x", "sequence-hold": "x y z z z z z"} {
 		s := configured(t, fmt.Sprintf(inTurn, selection))
-		if got := strings.Join(answersOf(t, s, 7, "/a"), " "); got != want {
+		if got := strings.Join(responsesOf(t, s, 7, "/a"), " "); got != want {
 			t.Errorf("%s: got %s, want %s", selection, got, want)
 		}
 	}
@@ -95,7 +95,7 @@ func TestOutcomes_InTurnUnderConcurrency(t *testing.T) {
 		all := make([][]string, 10)
 		var clients sync.WaitGroup
 		for i := range all {
-			clients.Go(func() { all[i] = answersOf(t, s, 300, "/a") })
+			clients.Go(func() { all[i] = responsesOf(t, s, 300, "/a") })
 		}
 		clients.Wait()
 		got := map[string]int{}
@@ -116,25 +116,25 @@ func TestOutcomes_GoOnOverAReload(t *testing.T) {
 	sequence := fmt.Sprintf(inTurn, "sequence")
 	s := configured(t, sequence)
 	apply := func(text string) error { return s.Apply(config.Parse("mock.yml", []byte(text))) }
-	if got := strings.Join(answersOf(t, s, 2, "/a"), " "); got != "x y" {
+	if got := strings.Join(responsesOf(t, s, 2, "/a"), " "); got != "x y" {
 		t.Fatalf("got %s", got)
 	}
 	if apply("- endpoint: {path: nowhere}\n"+sequence) == nil {
 		t.Fatal("a path without a slash was accepted")
 	}
-	if got := strings.Join(answersOf(t, s, 2, "/a"), " "); got != "z x" {
+	if got := strings.Join(responsesOf(t, s, 2, "/a"), " "); got != "z x" {
 		t.Errorf("after a refused reload: got %s, want z x", got)
 	}
 	if err := apply("# moved\n- endpoint: {path: /b, response: {}}\n" + sequence); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(answersOf(t, s, 2, "/a"), " "); got != "y z" {
+	if got := strings.Join(responsesOf(t, s, 2, "/a"), " "); got != "y z" {
 		t.Errorf("after a reload: got %s, want y z", got)
 	}
 	if err := apply(strings.ReplaceAll(sequence, "body: y", "body: changed")); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(answersOf(t, s, 2, "/a"), " "); got != "x changed" {
+	if got := strings.Join(responsesOf(t, s, 2, "/a"), " "); got != "x changed" {
 		t.Errorf("after a change: got %s, want x changed", got)
 	}
 }

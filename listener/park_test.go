@@ -139,8 +139,8 @@ func TestPark_Ends(t *testing.T) {
 		{"half of one comes", func(c *conversation) { _, _ = io.WriteString(c, "\r") }, idleTimeout, clockTick},
 		{"a part of a head comes", func(c *conversation) { _, _ = io.WriteString(c, "G") }, time.Minute + headerTimeout, 0},
 		{"the client leaves", func(c *conversation) { _ = c.Conn.(io.Closer).Close() }, time.Minute, 0},
-		{"the server ends", func(c *conversation) { c.from.Hurry() }, time.Minute, 0},
-		{"the server ends, with a last call", func(c *conversation) { _ = c.from.End(7 * time.Second); c.from.Hurry() }, time.Minute + 7*time.Second, 0},
+		{"the server ends", func(c *conversation) { c.from.ExpireIdle() }, time.Minute, 0},
+		{"the server ends, with a last call", func(c *conversation) { _ = c.from.End(7 * time.Second); c.from.ExpireIdle() }, time.Minute + 7*time.Second, 0},
 		{"the server is closed", func(c *conversation) { c.from.CloseAll() }, time.Minute, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -194,7 +194,7 @@ func TestPark_InTime(t *testing.T) {
 }
 
 // A parked connection that is served again is not idle: a shutdown waits for its answer.
-func TestPark_TheEndWaitsForItsAnswer(t *testing.T) {
+func TestPark_TheEndWaitsForItsReply(t *testing.T) {
 	s := configured(t, timed)
 	warm(t, s)
 	synctest.Test(t, func(t *testing.T) {
@@ -203,7 +203,7 @@ func TestPark_TheEndWaitsForItsAnswer(t *testing.T) {
 		requests := 0
 		intercept(s, func(*wire.Exchange) {
 			if requests++; requests == 2 {
-				c.from.Hurry()
+				c.from.ExpireIdle()
 			}
 		})
 		in := bufio.NewReader(c)

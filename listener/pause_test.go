@@ -56,28 +56,28 @@ func next(t *testing.T, in *bufio.Reader) string {
 
 // Each answer is sent when its latency, counted from the arrival of the request, is over, in the
 // order of the requests. No answer waits for a later one.
-func TestPause_AnswersComeInTime(t *testing.T) {
+func TestPause_RepliesComeInTime(t *testing.T) {
 	s := configured(t, delayedBy1s)
 	warm(t, s)
-	type answers []struct {
+	type responses []struct {
 		at   time.Duration
 		body string
 	}
 	for _, c := range []struct {
 		name string
 		sent map[time.Duration]string
-		want answers
+		want responses
 	}{
-		{"one", map[time.Duration]string{0: getSlow}, answers{{time.Second, "slow"}}},
-		{"one after the other", map[time.Duration]string{0: getSlow, 2 * time.Second: getSlow}, answers{{time.Second, "slow"}, {3 * time.Second, "slow"}}},
-		{"two at once", map[time.Duration]string{0: getSlow + getSlow}, answers{{time.Second, "slow"}, {time.Second, "slow"}}},
-		{"a fast one before a slow one", map[time.Duration]string{0: getFast + getSlow}, answers{{0, "fast"}, {time.Second, "slow"}}},
-		{"a fast one after a slow one", map[time.Duration]string{0: getSlow + getFast}, answers{{time.Second, "slow"}, {time.Second, "fast"}}},
-		{"one while another waits", map[time.Duration]string{0: getSlow, 300 * ms: getSlow}, answers{{time.Second, "slow"}, {1300 * ms, "slow"}}},
-		{"a head that is whole later", map[time.Duration]string{0: getSlow, 300 * ms: getSlow[:9], 1500 * ms: getSlow[9:]}, answers{{time.Second, "slow"}, {2500 * ms, "slow"}}},
-		{"a body that is whole later", map[time.Duration]string{0: getSlow + postSlow, 1500 * ms: "efgh"}, answers{{time.Second, "slow"}, {2500 * ms, "abcdefgh"}}},
-		{"a body that comes while another waits", map[time.Duration]string{0: getSlow, 100 * ms: postSlow, 500 * ms: "efgh"}, answers{{time.Second, "slow"}, {1500 * ms, "abcdefgh"}}},
-		{"several, while one waits", map[time.Duration]string{0: getSlow, 100 * ms: strings.Repeat(getFast, 3), 200 * ms: getSlow}, answers{
+		{"one", map[time.Duration]string{0: getSlow}, responses{{time.Second, "slow"}}},
+		{"one after the other", map[time.Duration]string{0: getSlow, 2 * time.Second: getSlow}, responses{{time.Second, "slow"}, {3 * time.Second, "slow"}}},
+		{"two at once", map[time.Duration]string{0: getSlow + getSlow}, responses{{time.Second, "slow"}, {time.Second, "slow"}}},
+		{"a fast one before a slow one", map[time.Duration]string{0: getFast + getSlow}, responses{{0, "fast"}, {time.Second, "slow"}}},
+		{"a fast one after a slow one", map[time.Duration]string{0: getSlow + getFast}, responses{{time.Second, "slow"}, {time.Second, "fast"}}},
+		{"one while another waits", map[time.Duration]string{0: getSlow, 300 * ms: getSlow}, responses{{time.Second, "slow"}, {1300 * ms, "slow"}}},
+		{"a head that is whole later", map[time.Duration]string{0: getSlow, 300 * ms: getSlow[:9], 1500 * ms: getSlow[9:]}, responses{{time.Second, "slow"}, {2500 * ms, "slow"}}},
+		{"a body that is whole later", map[time.Duration]string{0: getSlow + postSlow, 1500 * ms: "efgh"}, responses{{time.Second, "slow"}, {2500 * ms, "abcdefgh"}}},
+		{"a body that comes while another waits", map[time.Duration]string{0: getSlow, 100 * ms: postSlow, 500 * ms: "efgh"}, responses{{time.Second, "slow"}, {1500 * ms, "abcdefgh"}}},
+		{"several, while one waits", map[time.Duration]string{0: getSlow, 100 * ms: strings.Repeat(getFast, 3), 200 * ms: getSlow}, responses{
 			{time.Second, "slow"}, {time.Second, "fast"}, {time.Second, "fast"}, {time.Second, "fast"}, {1200 * ms, "slow"}}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestPause_OfAClientThatSendsNoMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	for request, answered := range map[string]bool{
+	for request, replied := range map[string]bool{
 		"GET /slow HTTP/1.1\r\nHost: a\r\n\r\n":                                false,
 		"GET /slow HTTP/1.0\r\nConnection: keep-alive\r\n\r\n":                 false,
 		"GET /slow HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n":           true,
@@ -183,8 +183,8 @@ func TestPause_OfAClientThatSendsNoMore(t *testing.T) {
 			err = conn.(*net.TCPConn).CloseWrite()
 		}
 		b, read := io.ReadAll(conn)
-		if err != nil || read != nil || strings.Contains(string(b), "slow") != answered {
-			t.Errorf("%q: got %q, %v, %v, want an answer: %t", request, b, err, read, answered)
+		if err != nil || read != nil || strings.Contains(string(b), "slow") != replied {
+			t.Errorf("%q: got %q, %v, %v, want an answer: %t", request, b, err, read, replied)
 		}
 		_ = conn.Close() // everything was read
 	}

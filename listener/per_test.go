@@ -33,7 +33,7 @@ func TestSequences_PerValue(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			got[id] = append(got[id], answersOf(t, s, 1, "/payments/"+id)...)
+			got[id] = append(got[id], responsesOf(t, s, 1, "/payments/"+id)...)
 		}
 		if !slices.Equal(got["a"], want) || !slices.Equal(got["b"], want[:3]) || !slices.Equal(got["c"], want[:1]) {
 			t.Errorf("%s: got %v, want a prefix of %v for each", choice, got, want)
@@ -62,7 +62,7 @@ func TestSequences_PerIsRefusedElsewhere(t *testing.T) {
 
 // Obtaining numbers that replicas share takes time, so they are not available while a request is
 // being matched.
-func TestShared_NumbersAreForAnswers(t *testing.T) {
+func TestShared_NumbersAreForReplies(t *testing.T) {
 	for text, fine := range map[string]bool{
 		`response: {body: '{{shared-counter("a")}}', headers: {X-A: '{{shared-sequence("a")}}'}}`: true,
 		`let: {id: '{{shared-counter("a")}}'}, response: {body: '{{id}}'}`:                        true,

@@ -22,9 +22,9 @@ import (
 
 // origin is a server that answers by path, sending the given bytes unchanged.
 type origin struct {
-	t       testing.TB
-	address string
-	answers map[string]string // by path; after one that ends in close_, the connection is closed
+	t         testing.TB
+	address   string
+	responses map[string]string // by path; after one that ends in close_, the connection is closed
 
 	mu   sync.Mutex
 	seen []string // requests as received: method, target, sorted headers, body
@@ -35,12 +35,12 @@ const (
 	close_  = "\x00close" // at the end of an answer: the connection is closed
 )
 
-func newOrigin(t testing.TB, answers map[string]string) *origin {
+func newOrigin(t testing.TB, responses map[string]string) *origin {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &origin{t: t, address: l.Addr().String(), answers: answers}
+	o := &origin{t: t, address: l.Addr().String(), responses: responses}
 	var serving sync.WaitGroup
 	t.Cleanup(func() {
 		_ = l.Close()
@@ -81,9 +81,9 @@ func (o *origin) serve(c net.Conn) {
 		o.mu.Lock()
 		o.seen = append(o.seen, fmt.Sprintf("%s %s %v %d %q", req.Method, req.RequestURI, headers, req.ContentLength, body))
 		o.mu.Unlock()
-		answer, ends := strings.CutSuffix(o.answers[req.URL.Path], close_)
-		answer = strings.ReplaceAll(answer, "{body}", string(body))
-		if _, err := io.WriteString(c, answer); err != nil || ends || answer == "" {
+		response, ends := strings.CutSuffix(o.responses[req.URL.Path], close_)
+		response = strings.ReplaceAll(response, "{body}", string(body))
+		if _, err := io.WriteString(c, response); err != nil || ends || response == "" {
 			return
 		}
 	}
@@ -182,14 +182,14 @@ func seenBy(t *testing.T, address, request string) string {
 	return fmt.Sprintf("%s %v %q%s", resp.Status, headers, body, ended)
 }
 
-// ownAnswer replaces an answer that the proxy made itself, so that only its status is compared.
-func ownAnswer(answer string) string {
-	status, _, _ := strings.Cut(answer, " ")
+// ownResponse replaces an answer that the proxy made itself, so that only its status is compared.
+func ownResponse(response string) string {
+	status, _, _ := strings.Cut(response, " ")
 	switch status {
 	case "502", "504":
 		return status
 	}
-	return answer
+	return response
 }
 
 const dated = "Date: Wed, 21 Oct 2015 07:28:00 GMT\r\nServer: real/1\r\n"
@@ -198,11 +198,11 @@ const dated = "Date: Wed, 21 Oct 2015 07:28:00 GMT\r\nServer: real/1\r\n"
 //
 // It leaves out malformed answers that nginx passes on, and answers that nginx does not support:
 // bytes without a status line (HTTP/0.9), two Content-Length headers, interim answers.
-func exchanges() (requests []string, answers map[string]string) {
-	answers = map[string]string{}
-	add := func(answer string, all ...string) {
-		path := fmt.Sprintf("/%d", len(answers))
-		answers[path] = answer
+func exchanges() (requests []string, responses map[string]string) {
+	responses = map[string]string{}
+	add := func(response string, all ...string) {
+		path := fmt.Sprintf("/%d", len(responses))
+		responses[path] = response
 		for _, r := range all {
 			requests = append(requests, strings.ReplaceAll(r, "{path}", path))
 		}
@@ -254,23 +254,23 @@ func exchanges() (requests []string, answers map[string]string) {
 	add("HTTP/1.1 200 OK\r\nContent-Le"+close_, post)
 	add("HTTP/1.1 200 OK\r\n"+dated+"Content-Length: 100000\r\n\r\n"+strings.Repeat("p", 70_000)+close_, get)
 	add(chunked+"FFFF0\r\n"+strings.Repeat("p", 70_000)+close_, get)
-	return requests, answers
+	return requests, responses
 }
 
 // The answers of an origin that clients receive through the server, and the requests that the
 // origin receives, are the same as through nginx.
-func TestProxy_AnswersAreThoseOfNginx(t *testing.T) {
-	requests, answers := exchanges()
-	o := newOrigin(t, answers)
+func TestProxy_ResponsesAreThoseOfNginx(t *testing.T) {
+	requests, responses := exchanges()
+	o := newOrigin(t, responses)
 	theirs := nginx(t, o.address)
 	ours := listenertest.Start(t, config.Loader{Upstream: "http://" + o.address}.Load(), listener.Options{NoCORS: true}).Addr().String()
 	if len(requests) < 60 {
 		t.Errorf("there are %d exchanges", len(requests))
 	}
 	for _, request := range requests {
-		want := ownAnswer(seenBy(t, theirs, request))
+		want := ownResponse(seenBy(t, theirs, request))
 		sawTheirs := o.taken()
-		got := ownAnswer(seenBy(t, ours, request))
+		got := ownResponse(seenBy(t, ours, request))
 		saw := o.taken()
 		if got != want {
 			t.Errorf("%.80q:\ngot  %.300s\nwant %.300s", request, got, want)

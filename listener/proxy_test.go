@@ -277,7 +277,7 @@ func TestProxy_InsteadOfAChange(t *testing.T) {
 
 // If the server begins to stop while an answer is passed on that did not announce the end of the
 // connection, the next request is still answered, and its answer announces the end.
-func TestProxy_TheServerStopsWhileAnAnswerArrives(t *testing.T) {
+func TestProxy_TheServerStopsWhileAResponseArrives(t *testing.T) {
 	reached, release := make(chan struct{}), make(chan struct{})
 	server := proxied(t, "", func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "begin ")
@@ -375,15 +375,15 @@ func TestProxy_WebhooksReadEncodedBodies(t *testing.T) {
 			return
 		}
 		coding := r.URL.Query().Get("coding")
-		answer := bodies[coding]
+		response := bodies[coding]
 		switch coding {
 		case "damaged":
 			coding = "gzip"
 		case "large":
-			coding, answer = "gzip", large.Bytes()
+			coding, response = "gzip", large.Bytes()
 		}
 		w.Header().Set("Content-Encoding", coding)
-		_, _ = w.Write(answer)
+		_, _ = w.Write(response)
 	}))
 	defer real.Close()
 	text := `

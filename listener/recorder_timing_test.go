@@ -26,8 +26,8 @@ func BenchmarkRecord(b *testing.B) {
 				client := &repeating{request: way.request, left: b.N, body: way.body}
 				b.ReportAllocs()
 				_ = serveOne(c.s, conns.Adopt(client)) // the answers are counted
-				if client.answered != b.N {
-					b.Errorf("%d answers with the body %s to %d requests", client.answered, way.body, b.N)
+				if client.served != b.N {
+					b.Errorf("%d answers with the body %s to %d requests", client.served, way.body, b.N)
 				}
 			})
 		}

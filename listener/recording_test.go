@@ -87,16 +87,16 @@ var ways = []struct{ of, sent, then string }{
 // tallied holds the counts of one side: answers by endpoint and status, and the bytes of bodies
 // that were read.
 type tallied struct {
-	answers map[string]int
-	bytes   map[string]int
-	pings   int
+	responses map[string]int
+	bytes     map[string]int
+	pings     int
 }
 
 func newTallied() tallied { return tallied{map[string]int{}, map[string]int{}, 0} }
 
 func (t *tallied) add(m tallied) {
-	for k, n := range m.answers {
-		t.answers[k] += n
+	for k, n := range m.responses {
+		t.responses[k] += n
 	}
 	for k, n := range m.bytes {
 		t.bytes[k] += n
@@ -164,11 +164,11 @@ func (c *client) read(way int) error {
 	w := &ways[way]
 	switch w.then {
 	case "leave":
-		c.answers[w.of+" 499"]++
+		c.responses[w.of+" 499"]++
 		return c.end()
 	case "spoilt":
 		_, _ = io.Copy(io.Discard, c.in) // until the connection ends, however that happens
-		c.answers[w.of+" 200"]++
+		c.responses[w.of+" 200"]++
 		return c.end()
 	}
 	method, _, _ := strings.Cut(w.sent, " ")
@@ -180,7 +180,7 @@ func (c *client) read(way int) error {
 	if of == "GET /away" && resp.StatusCode == 404 {
 		of = "unmatched"
 	}
-	c.answers[fmt.Sprint(of, " ", resp.StatusCode)]++
+	c.responses[fmt.Sprint(of, " ", resp.StatusCode)]++
 	if w.then == "ping" {
 		return c.ping()
 	}
@@ -216,7 +216,7 @@ func served(c record.Counts) tallied {
 	t := newTallied()
 	add := func(of string, e *record.EndpointCounts) {
 		for status, n := range e.Statuses {
-			t.answers[fmt.Sprint(of, " ", status)] += int(n)
+			t.responses[fmt.Sprint(of, " ", status)] += int(n)
 		}
 		t.bytes[of] += int(e.Out)
 	}
@@ -239,7 +239,7 @@ func (t tallied) difference(other tallied) (all []string) {
 	for _, of := range []struct {
 		what string
 		a, b map[string]int
-	}{{"answers", t.answers, other.answers}, {"bytes", t.bytes, other.bytes}} {
+	}{{"answers", t.responses, other.responses}, {"bytes", t.bytes, other.bytes}} {
 		keys := maps.Clone(of.a)
 		maps.Copy(keys, of.b)
 		for k := range keys {
@@ -467,11 +467,11 @@ const kept = `
 func TestJournal_HasWhatCame(t *testing.T) {
 	server := journaling(t, kept)
 	conn := dial(t, server, "POST /orders/a?x=1 HTTP/1.1\r\nHost: mock.test\r\nAuthorization: Bearer abc\r\nX-A: 1\r\nContent-Length: 7\r\n\r\n{\"n\":3}")
-	answer(t, conn)
+	response(t, conn)
 	for _, path := range []string{"/nowhere", "/flaky", "/static", "/static", "/users/7"} {
-		answer(t, dial(t, server, "GET "+path+" HTTP/1.1\r\nHost: mock.test\r\n\r\n"))
+		response(t, dial(t, server, "GET "+path+" HTTP/1.1\r\nHost: mock.test\r\n\r\n"))
 	}
-	answer(t, dial(t, server, "GET / HTTP/1.1\r\nHost : b\r\n\r\n"))
+	response(t, dial(t, server, "GET / HTTP/1.1\r\nHost : b\r\n\r\n"))
 	all := server.Journal()
 	if len(all) != 7 {
 		t.Fatalf("%d are kept of 7", len(all))

@@ -216,7 +216,7 @@ func TestRecording_Missing(t *testing.T) {
 	server := proxied(t, record, handler)
 	_, first := ask(t, "POST", server.URL()+"/a?b=c", "x")
 	unencoded := func(server *listener.Server) string {
-		return answer(t, dial(t, server, "GET /a|b^\\c?d=\"<e>|\" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"))
+		return response(t, dial(t, server, "GET /a|b^\\c?d=\"<e>|\" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"))
 	}
 	if _, other := ask(t, "POST", server.URL()+"/a?b=c", "y"); other == first || asked != 2 {
 		t.Errorf("%q, %d", other, asked)

@@ -31,8 +31,8 @@ type Reloader struct {
 	server  *Server
 	wanted  chan string // the cause of a reload that is due
 
-	mu     sync.Mutex // guards beside
-	beside []string   // additional files to watch; see related
+	mu    sync.Mutex // guards added
+	added []string   // additional files to watch; see related
 
 	reloading sync.Mutex // held during a reload
 }
@@ -63,7 +63,7 @@ func (r *Reloader) Attach(server *Server) {
 func (r *Reloader) watched() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Concat(r.paths, r.beside)
+	return slices.Concat(r.paths, r.added)
 }
 
 // watch sets the files to watch in addition to the configuration. It reports whether any of them is
@@ -71,8 +71,8 @@ func (r *Reloader) watched() []string {
 func (r *Reloader) watch(files []string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	more := slices.ContainsFunc(files, func(f string) bool { return !slices.Contains(r.beside, f) })
-	r.beside = files
+	more := slices.ContainsFunc(files, func(f string) bool { return !slices.Contains(r.added, f) })
+	r.added = files
 	return more
 }
 

@@ -62,8 +62,8 @@ func (s *Server) costOf(b *testing.B, connections int, request, body string) flo
 		conn := conns.Adopt(client)
 		all.Go(func() {
 			_ = serveOne(s, conn) // the answers are counted
-			if client.answered != requestsAtOnce {
-				b.Errorf("%d answers to %d requests: %s", client.answered, requestsAtOnce, strings.TrimSpace(request))
+			if client.served != requestsAtOnce {
+				b.Errorf("%d answers to %d requests: %s", client.served, requestsAtOnce, strings.TrimSpace(request))
 			}
 		})
 	}

@@ -63,15 +63,15 @@ func BenchmarkServe_PathParameter(b *testing.B) {
 func BenchmarkServe_Operation(b *testing.B) {
 	const body = `{"cat":1}`
 	s := described(b, "[{endpoint: {path: '/declared/:id', response: {body: {cat: 1}}}}, {endpoint: {path: /declared, response: {body: {cat: 1}}}}]",
-		answering("GET", "/generated/:id", 0, ofJSON(200, "200", "", body), ofJSON(404, "404", "", "{}")),
-		answering("GET", "/generated", 0, ofJSON(200, "200", "", body), ofJSON(404, "404", "", "{}")))
+		endpointWith("GET", "/generated/:id", 0, ofJSON(200, "200", "", body), ofJSON(404, "404", "", "{}")),
+		endpointWith("GET", "/generated", 0, ofJSON(200, "200", "", body), ofJSON(404, "404", "", "{}")))
 	for _, path := range []string{"/declared/7", "/generated/7", "/declared", "/generated"} {
 		b.Run(path[1:], func(b *testing.B) {
 			conns := handling(s, wire.New(nil, s.log))
 			client := &repeating{request: "GET " + path + " HTTP/1.1\r\nHost: mock.test\r\nAccept: */*\r\n\r\n", left: b.N, body: body}
 			_ = serveOne(s, conns.Adopt(client)) // the answers are counted
-			if client.answered != b.N {
-				b.Errorf("got %d answers with the body %s to %d requests", client.answered, body, b.N)
+			if client.served != b.N {
+				b.Errorf("got %d answers with the body %s to %d requests", client.served, body, b.N)
 			}
 		})
 	}
@@ -81,8 +81,8 @@ func BenchmarkServe_Operation(b *testing.B) {
 // answers that have the given body. It needs no other goroutine.
 type repeating struct {
 	scripted
-	request, body  string
-	left, answered int
+	request, body string
+	left, served  int
 }
 
 func (r *repeating) Read(b []byte) (int, error) {
@@ -95,7 +95,7 @@ func (r *repeating) Read(b []byte) (int, error) {
 
 func (r *repeating) Write(b []byte) (int, error) {
 	if bytes.HasSuffix(b, []byte(r.body)) {
-		r.answered++
+		r.served++
 	}
 	return len(b), nil
 }

@@ -367,7 +367,7 @@ func (s *Server) Apply(spec *config.Spec) error {
 }
 
 // apply is like Apply, for a caller that holds s.applying. Warnings in told are not logged again.
-func (s *Server) apply(spec *config.Spec, told syntax.Problems) error {
+func (s *Server) apply(spec *config.Spec, earlier syntax.Problems) error {
 	if s.calls.Stopping.Load() {
 		return ErrStopped
 	}
@@ -382,8 +382,8 @@ func (s *Server) apply(spec *config.Spec, told syntax.Problems) error {
 	}
 	s.compiler.Commit()
 	s.warnings = problems.Warnings()
-	known := make(map[syntax.Problem]bool, len(told))
-	for _, warning := range told {
+	known := make(map[syntax.Problem]bool, len(earlier))
+	for _, warning := range earlier {
 		known[warning] = true
 	}
 	s.logDocuments(spec, known)
@@ -416,7 +416,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.probe.Stop()
 	closing := s.listener.End(s.opts.LastCall)
 	s.calls.HTTP2.Drain()
-	s.listener.Hurry()
+	s.listener.ExpireIdle()
 	var closed []*wire.Connection
 	select {
 	case <-s.drained:

@@ -29,7 +29,7 @@ func end(t *testing.T, l *wire.Connections, lastCall time.Duration) {
 	if err := l.End(lastCall); err != nil {
 		t.Fatal(err)
 	}
-	l.Hurry()
+	l.ExpireIdle()
 }
 
 // pointed is a connection that calls a function at the n-th event: a read, a write, or another
@@ -76,15 +76,15 @@ func (p passing) Serve(x *wire.Exchange) (err error) {
 
 // Whenever the shutdown begins while pipelined requests are served, the answers that were sent
 // arrive, and the last one says that no more follow.
-func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
+func TestExpireIdle_LosesNoReplyToPipelinedRequests(t *testing.T) {
 	t.Parallel()
 	s := configured(t, timed)
 	warm(t, s)
 	const requests = 4
-	answered := 0
+	replied := 0
 	var point *pointed
 	handler := passing{s.calls, func(serve func()) {
-		answered++
+		replied++
 		point.pass(serve)
 	}}
 	most := 0
@@ -94,7 +94,7 @@ func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
 				continue // nothing more is read
 			}
 			s.calls.Stopping.Store(false)
-			answered = 0
+			replied = 0
 			client, inner := net.Pipe()
 			l := generally(s, stopping())
 			l.Handler = handler
@@ -114,8 +114,8 @@ func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
 			}
 			<-served
 			got := strings.Count(string(text), `{"hello": "world"}`)
-			if got != answered {
-				t.Errorf("at call %d, before %v: %d requests were answered, %d answers arrived", n, before, answered, got)
+			if got != replied {
+				t.Errorf("at call %d, before %v: %d requests were answered, %d answers arrived", n, before, replied, got)
 			}
 			if says := strings.Count(string(text), "Connection: close"); got < requests && says != min(got, 1) {
 				t.Errorf("at call %d, before %v: %d of %d answers arrived, %d with Connection: close", n, before, got, requests, says)
@@ -130,7 +130,7 @@ func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
 
 // The accept loop may be serving a connection that is not registered yet: cutOff waits for it,
 // but not for long.
-func TestUnanswered_WaitsForWhatAccepts(t *testing.T) {
+func TestCutOff_WaitsForWhatAccepts(t *testing.T) {
 	for _, takes := range []time.Duration{0, lastWord / 2, lastWord * 2} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &Server{drained: make(chan struct{}), calls: new(serve.Server)}

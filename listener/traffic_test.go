@@ -25,7 +25,7 @@ func TestRateLimit_UnderConcurrentClients(t *testing.T) {
 	for _, algorithm := range policy.LimitAlgorithms {
 		server := start(t, config.Parse("m.yml", []byte(fmt.Sprintf(
 			`- endpoint: {path: /, response: {body: ok}, rate-limit: {max-requests: 100, window-ms: 86400000, algorithm: %s}}`, algorithm))), listener.Options{})
-		answers := make(chan int, 64*10)
+		responses := make(chan int, 64*10)
 		var clients sync.WaitGroup
 		for range 64 {
 			clients.Go(func() {
@@ -46,14 +46,14 @@ func TestRateLimit_UnderConcurrentClients(t *testing.T) {
 						return
 					}
 					_, _ = io.Copy(io.Discard, resp.Body)
-					answers <- resp.StatusCode
+					responses <- resp.StatusCode
 				}
 			})
 		}
 		clients.Wait()
-		close(answers)
+		close(responses)
 		got := map[int]int{}
-		for status := range answers {
+		for status := range responses {
 			got[status]++
 		}
 		if got[200] != 100 || got[429] != 540 {

@@ -16,10 +16,10 @@ import (
 func TestVerify_HoldsAsTheConditionOfAnEndpoint(t *testing.T) {
 	server := journaling(t, kept)
 	for range 3 {
-		answer(t, dial(t, server, "POST /orders/a%20b HTTP/1.1\r\nHost: mock.test\r\nX-Kind: 1\r\nContent-Length: 12\r\n\r\n{\"n\":[3,10]}"))
+		response(t, dial(t, server, "POST /orders/a%20b HTTP/1.1\r\nHost: mock.test\r\nX-Kind: 1\r\nContent-Length: 12\r\n\r\n{\"n\":[3,10]}"))
 	}
 	for _, sent := range []string{"GET /users/7?q=1 HTTP/1.1\r\nHost: b.test", "GET /users/8 HTTP/1.1\r\nHost: a", "PUT /nothing HTTP/1.1\r\nHost: a", "GET /static HTTP/1.1\r\nHost: a"} {
-		answer(t, dial(t, server, sent+"\r\nConnection: close\r\n\r\n"))
+		response(t, dial(t, server, sent+"\r\nConnection: close\r\n\r\n"))
 	}
 	for condition, want := range map[string]int{
 		"": 7, "method = POST": 3, "method = PUT": 1, "path contains users": 2, `path-params.kind = "a b"`: 3, "path-params.id = 7": 1,
@@ -53,7 +53,7 @@ func TestVerify_WhatIsNotKeptDecidesNothing(t *testing.T) {
 		"GET /static HTTP/1.1\r\nHost: a\r\nX-Long: " + strings.Repeat("x", 9000) + "\r\nX-Behind: 1\r\n\r\n",
 		"GET /users/7 HTTP/1.1\r\nHost: a\r\n\r\n",
 	} {
-		answer(t, dial(t, server, sent))
+		response(t, dial(t, server, sent))
 	}
 	for _, c := range []struct {
 		condition string
@@ -90,7 +90,7 @@ func TestVerify_WhatIsNotKeptDecidesNothing(t *testing.T) {
 		}
 	}
 	server.ResetJournal()
-	answer(t, dial(t, server, "GET /static HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer abc\r\nX-Session-Id: 0\r\nX-Auth-Token: 0.0\r\n\r\n"))
+	response(t, dial(t, server, "GET /static HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer abc\r\nX-Session-Id: 0\r\nX-Auth-Token: 0.0\r\n\r\n"))
 	for condition, want := range map[string]int{
 		"header-params.authorization": 1, "header-params.authorization = null": 0, `"" != header-params.authorization`: 1,
 		"not header-params.authorization": 0, "header-params.x-session-id": 0, "header-params.x-session-id = 0": 1, "cookie-params.a": 0,
@@ -104,7 +104,7 @@ func TestVerify_WhatIsNotKeptDecidesNothing(t *testing.T) {
 // Malformed input that was answered with 400 is not counted as a request.
 func TestVerify_WhatWasNoRequestIsNone(t *testing.T) {
 	server := journaling(t, kept)
-	answer(t, dial(t, server, "POST /orders/a HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"))
+	response(t, dial(t, server, "POST /orders/a HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"))
 	for _, condition := range []string{"", "method = GET", "path = /", "not (method = PUT)"} {
 		if v, err := server.Verify(condition); err != nil || v.Count != 0 || !v.Exact {
 			t.Errorf("%q: got %d, %v", condition, v.Count, err)
@@ -125,7 +125,7 @@ func TestServer_ConditionsKeepToMaxResponse(t *testing.T) {
 `)), listener.Options{MaxResponse: 10})
 	for body, want := range map[string]string{"[1,1,1]": "short", "[1,1,1,1,1,1,1]": "long"} {
 		sent := fmt.Sprintf("POST /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
-		if got := answer(t, dial(t, server, sent)); got != want {
+		if got := response(t, dial(t, server, sent)); got != want {
 			t.Errorf("%s: got %q, want %q", body, got, want)
 		}
 	}

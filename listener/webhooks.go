@@ -58,5 +58,5 @@ func (s *Server) Webhooks() dispatcher.Stats {
 	return s.calls.Webhooks.Stats()
 }
 
-// TallyWebhooks begins a tally of the webhooks that requests trigger from now on.
-func (s *Server) TallyWebhooks() *dispatcher.Tally { return s.calls.Webhooks.Begin() }
+// CountWebhooks begins a tally of the webhooks that requests trigger from now on.
+func (s *Server) CountWebhooks() *dispatcher.Counters { return s.calls.Webhooks.Begin() }

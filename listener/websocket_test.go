@@ -57,8 +57,8 @@ func rawFrame(first byte, length uint64, payload string) string {
 	return string(b)
 }
 
-// said returns a frame as the server sends it: final and unmasked.
-func said(opcode byte, payload string) string {
+// message returns a frame as the server sends it: final and unmasked.
+func message(opcode byte, payload string) string {
 	b := []byte{0x80 | opcode}
 	switch n := len(payload); {
 	case n < 126:
@@ -120,42 +120,42 @@ func started(t testing.TB, text string) *Server {
 // 1000, unless the server must end the connection earlier.
 func TestWebSocket_Frames(t *testing.T) {
 	end := frame(true, opClose, closing(1000, ""))
-	ended := said(opClose, closing(1000, ""))
+	ended := message(opClose, closing(1000, ""))
 	long := func(n int) string { return strings.Repeat("x", n) }
 	greek := "κόσμε"
 	for _, c := range []struct{ name, sent, want string }{
-		{"a text", text("hello"), said(opText, "hello")},
-		{"an empty text", text(""), said(opText, "")},
-		{"an empty binary message", frame(true, opBinary, ""), said(opBinary, "")},
-		{"bytes that are not UTF-8, as binary", frame(true, opBinary, "\x00\xff\xfe"), said(opBinary, "\x00\xff\xfe")},
-		{"125 bytes", text(long(125)), said(opText, long(125))},
-		{"126 bytes", text(long(126)), said(opText, long(126))},
-		{"127 bytes", text(long(127)), said(opText, long(127))},
-		{"65,535 bytes", text(long(65535)), said(opText, long(65535))},
-		{"65,536 bytes", text(long(65536)), said(opText, long(65536))},
-		{"the largest message", frame(true, opBinary, long(70<<10)), said(opBinary, long(70<<10))},
+		{"a text", text("hello"), message(opText, "hello")},
+		{"an empty text", text(""), message(opText, "")},
+		{"an empty binary message", frame(true, opBinary, ""), message(opBinary, "")},
+		{"bytes that are not UTF-8, as binary", frame(true, opBinary, "\x00\xff\xfe"), message(opBinary, "\x00\xff\xfe")},
+		{"125 bytes", text(long(125)), message(opText, long(125))},
+		{"126 bytes", text(long(126)), message(opText, long(126))},
+		{"127 bytes", text(long(127)), message(opText, long(127))},
+		{"65,535 bytes", text(long(65535)), message(opText, long(65535))},
+		{"65,536 bytes", text(long(65536)), message(opText, long(65536))},
+		{"the largest message", frame(true, opBinary, long(70<<10)), message(opBinary, long(70<<10))},
 
-		{"a ping", frame(true, opPing, "hi"), said(opPong, "hi")},
-		{"an empty ping", frame(true, opPing, ""), said(opPong, "")},
-		{"a ping of 125 bytes", frame(true, opPing, long(125)), said(opPong, long(125))},
-		{"pings in a row", frame(true, opPing, "1") + frame(true, opPing, "2"), said(opPong, "1") + said(opPong, "2")},
-		{"an unsolicited pong", frame(true, opPong, "hi") + text("a"), said(opText, "a")},
+		{"a ping", frame(true, opPing, "hi"), message(opPong, "hi")},
+		{"an empty ping", frame(true, opPing, ""), message(opPong, "")},
+		{"a ping of 125 bytes", frame(true, opPing, long(125)), message(opPong, long(125))},
+		{"pings in a row", frame(true, opPing, "1") + frame(true, opPing, "2"), message(opPong, "1") + message(opPong, "2")},
+		{"an unsolicited pong", frame(true, opPong, "hi") + text("a"), message(opText, "a")},
 
-		{"two fragments", frame(false, opText, "ab") + frame(true, opContinue, "cd"), said(opText, "abcd")},
-		{"empty fragments", frame(false, opText, "") + frame(false, opContinue, "") + frame(true, opContinue, ""), said(opText, "")},
+		{"two fragments", frame(false, opText, "ab") + frame(true, opContinue, "cd"), message(opText, "abcd")},
+		{"empty fragments", frame(false, opText, "") + frame(false, opContinue, "") + frame(true, opContinue, ""), message(opText, "")},
 		{"control frames between fragments", frame(false, opBinary, "ab") + frame(true, opPing, "1") + frame(false, opContinue, "") + frame(true, opPong, "") +
-			frame(true, opPing, "2") + frame(true, opContinue, "cd"), said(opPong, "1") + said(opPong, "2") + said(opBinary, "abcd")},
-		{"a letter cut by a fragment", frame(false, opText, greek[:5]) + frame(true, opContinue, greek[5:]), said(opText, greek)},
-		{"messages in a row", text("a") + text("b") + frame(true, opBinary, "c"), said(opText, "a") + said(opText, "b") + said(opBinary, "c")},
+			frame(true, opPing, "2") + frame(true, opContinue, "cd"), message(opPong, "1") + message(opPong, "2") + message(opBinary, "abcd")},
+		{"a letter cut by a fragment", frame(false, opText, greek[:5]) + frame(true, opContinue, greek[5:]), message(opText, greek)},
+		{"messages in a row", text("a") + text("b") + frame(true, opBinary, "c"), message(opText, "a") + message(opText, "b") + message(opBinary, "c")},
 	} {
 		testFrames(t, c.name, c.sent+end, c.want+ended)
 	}
 	for _, code := range []int{1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 3000, 3999, 4000, 4999} {
-		testFrames(t, fmt.Sprintf("a close with %d", code), frame(true, opClose, closing(code, "why")), said(opClose, closing(code, "")))
+		testFrames(t, fmt.Sprintf("a close with %d", code), frame(true, opClose, closing(code, "why")), message(opClose, closing(code, "")))
 	}
-	testFrames(t, "a close without a code", frame(true, opClose, ""), said(opClose, ""))
+	testFrames(t, "a close without a code", frame(true, opClose, ""), message(opClose, ""))
 	testFrames(t, "a close with the longest reason", frame(true, opClose, closing(1000, long(123))), ended)
-	testFrames(t, "a close of the server", text("bye")+text("late")+frame(true, opPing, "late")+frame(true, opClose, closing(4000, "")), said(opClose, closing(4000, "")))
+	testFrames(t, "a close of the server", text("bye")+text("late")+frame(true, opPing, "late")+frame(true, opClose, closing(4000, "")), message(opClose, closing(4000, "")))
 	testFrames(t, "data after a close", end+text("late")+frame(true, opPing, "late")+end, ended)
 }
 
@@ -174,7 +174,7 @@ func testFrames(t *testing.T, name, sent, want string) {
 	})
 }
 
-func TestWebSocket_BreachesEndTheConnection(t *testing.T) {
+func TestWebSocket_ProtocolErrorsEndTheConnection(t *testing.T) {
 	more := text("late") + frame(true, opPing, "late")
 	unmasked := "\x81\x05hello"
 	for _, c := range []struct {
@@ -212,7 +212,7 @@ func TestWebSocket_BreachesEndTheConnection(t *testing.T) {
 			s := started(t, echoing)
 			for _, piece := range []int{len(askingEcho), 1 << 20} {
 				got := bytesOfSocket(t, s, text("first")+c.sent+more, piece)
-				got, found := strings.CutPrefix(got, said(opText, "first"))
+				got, found := strings.CutPrefix(got, message(opText, "first"))
 				if n := len(got); !found || n < 4 || got[0] != 0x88 || int(got[1]) != n-2 || int(binary.BigEndian.Uint16([]byte(got[2:]))) != c.code {
 					t.Errorf("got %.200q, want the echo before it and a close with %d at the end", got, c.code)
 				}
@@ -304,7 +304,7 @@ func TestWebSocket_ShutdownWaitsForTheClosesOfClients(t *testing.T) {
 	_, err := io.WriteString(client, text("a"))
 	must(t, err)
 	stopped := make(chan error, 1)
-	for _, want := range []string{said(opText, "a"), said(opClose, closing(1001, ""))} {
+	for _, want := range []string{message(opText, "a"), message(opClose, closing(1001, ""))} {
 		got := make([]byte, len(want))
 		if _, err := io.ReadFull(client, got); err != nil || string(got) != want {
 			t.Fatalf("got %q, %v, want %q", got, err, want)
@@ -329,7 +329,7 @@ func TestWebSocket_ShutdownWaitsForTheClosesOfClients(t *testing.T) {
 	}
 }
 
-func TestWebSocket_ShutdownCutsOffWhoDoesNotAnswerAndCountsNoRequest(t *testing.T) {
+func TestWebSocket_ShutdownCutsOffSilentClientsAndCountsNoRequest(t *testing.T) {
 	s := started(t, echoing)
 	client := openSocket(t, s)
 	defer client.Close()
@@ -381,10 +381,10 @@ func TestWebSocket_ScriptedSendsComeWhenTheyAreDue(t *testing.T) {
 			after time.Duration
 			frame string
 		}{
-			{0, said(opText, "hello")}, {0, said(opText, "at once")},
-			{time.Second, said(opText, "tick")}, {time.Second, said(opText, "tock")}, {2 * time.Second, said(opText, "tock")},
-			{2 * time.Second, said(opText, "tick")}, {5 * time.Second, said(opText, "tick") + said(opBinary, "once")},
-			{time.Second, said(opClose, closing(1012, "again later"))},
+			{0, message(opText, "hello")}, {0, message(opText, "at once")},
+			{time.Second, message(opText, "tick")}, {time.Second, message(opText, "tock")}, {2 * time.Second, message(opText, "tock")},
+			{2 * time.Second, message(opText, "tick")}, {5 * time.Second, message(opText, "tick") + message(opBinary, "once")},
+			{time.Second, message(opClose, closing(1012, "again later"))},
 		} {
 			if took := c.hears(t, next.frame); took != next.after {
 				t.Errorf("%q came after %v, want %v", next.frame, took, next.after)
@@ -405,13 +405,13 @@ func TestWebSocket_SendsThatWereMissedAreLeftOut(t *testing.T) {
 	warm(t, s)
 	synctest.Test(t, func(t *testing.T) {
 		c := dialogueOf(t, s)
-		c.hears(t, said(opText, "tick"))
+		c.hears(t, message(opText, "tick"))
 		<-time.After(5*time.Second + 500*time.Millisecond) // net.Pipe does not buffer: the server blocks on the second message
-		c.hears(t, said(opText, "tick"))
-		if took := c.hears(t, said(opText, "tick")); took != 0 {
+		c.hears(t, message(opText, "tick"))
+		if took := c.hears(t, message(opText, "tick")); took != 0 {
 			t.Errorf("the message in place of the missed ones came after %v, want at once", took)
 		}
-		if took := c.hears(t, said(opText, "tick")); took != 500*time.Millisecond {
+		if took := c.hears(t, message(opText, "tick")); took != 500*time.Millisecond {
 			t.Errorf("the next message came after %v, want it at the next second", took)
 		}
 		c.Close()
@@ -443,13 +443,13 @@ func TestWebSocket_AnIdleConnectionStaysOpen(t *testing.T) {
 		<-time.After(48 * time.Hour)
 		_, err := io.WriteString(c, text("still"))
 		must(t, err)
-		c.hears(t, said(opText, "still"))
+		c.hears(t, message(opText, "still"))
 		c.Close()
 		<-c.served
 	})
 }
 
-func TestWebSocket_AClientThatDoesNotAnswerACloseIsLeft(t *testing.T) {
+func TestWebSocket_AClientThatIgnoresACloseIsLeft(t *testing.T) {
 	s := configured(t, echoing)
 	warm(t, s)
 	synctest.Test(t, func(t *testing.T) {
@@ -457,7 +457,7 @@ func TestWebSocket_AClientThatDoesNotAnswerACloseIsLeft(t *testing.T) {
 		defer c.Close()
 		_, err := io.WriteString(c, text("bye"))
 		must(t, err)
-		c.hears(t, said(opClose, closing(4000, "")))
+		c.hears(t, message(opClose, closing(4000, "")))
 		begun := time.Now()
 		if b, err := io.ReadAll(c); err != nil || len(b) > 0 {
 			t.Errorf("got %q, %v", b, err)
@@ -473,7 +473,7 @@ func TestWebSocket_AClientThatDoesNotAnswerACloseIsLeft(t *testing.T) {
 func TestWebSocket_TextIsAlwaysUTF8(t *testing.T) {
 	s := started(t, `- websocket: {path: /echo, on-message: [{pattern: '.*', response: {body: '<{{message}}>', binary: false}}]}`)
 	got := bytesOfSocket(t, s, frame(true, opBinary, "a\xffb")+frame(true, opClose, ""), 1<<20)
-	if want := said(opText, "<a\uFFFDb>") + said(opClose, ""); got != want {
+	if want := message(opText, "<a\uFFFDb>") + message(opClose, ""); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -481,7 +481,7 @@ func TestWebSocket_TextIsAlwaysUTF8(t *testing.T) {
 func TestWebSocket_AReasonIsCutToWhatFits(t *testing.T) {
 	s := started(t, `- websocket: {path: /echo, on-message: [{pattern: '.*', response: {close: {code: 4001, reason: '{{message}}'}}}]}`)
 	got := bytesOfSocket(t, s, text(strings.Repeat("é", 100))+frame(true, opClose, ""), 1<<20)
-	if want := said(opClose, closing(4001, strings.Repeat("é", 61))); got != want {
+	if want := message(opClose, closing(4001, strings.Repeat("é", 61))); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -561,13 +561,13 @@ func TestWebSocket_APanicHarmsNobodyElse(t *testing.T) {
 	defer victim.Close()
 	_, err = io.WriteString(victim, frame(true, opClose, closing(4999, "")))
 	must(t, err)
-	if b, err := io.ReadAll(victim); err == nil && string(b) != said(opClose, closing(4999, "")) {
+	if b, err := io.ReadAll(victim); err == nil && string(b) != message(opClose, closing(4999, "")) {
 		t.Errorf("got %q", b)
 	}
 	_, err = io.WriteString(other, text("b"))
 	must(t, err)
 	got := make([]byte, 3)
-	if _, err := io.ReadFull(other, got); err != nil || string(got) != said(opText, "b") {
+	if _, err := io.ReadFull(other, got); err != nil || string(got) != message(opText, "b") {
 		t.Errorf("got %q, %v", got, err)
 	}
 	must(t, s.Close())

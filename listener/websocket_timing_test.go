@@ -13,8 +13,8 @@ import (
 // BenchmarkWebSocketEcho measures a message and its answer over a socket.
 func BenchmarkWebSocketEcho(b *testing.B) {
 	for _, c := range []struct{ name, path, sent, want string }{
-		{"fixed", "/fixed", text("ping"), said(opText, "pong")},
-		{"templated", "/echo", text("hello"), said(opText, "hello")},
+		{"fixed", "/fixed", text("ping"), message(opText, "pong")},
+		{"templated", "/echo", text("hello"), message(opText, "hello")},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			s := started(b, echoing)

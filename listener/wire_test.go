@@ -81,7 +81,7 @@ func (s socket) Read(b []byte) (int, error) {
 
 // Input that is cut off when connections are closed at the end of the grace period counts as a
 // request once a part of its head has arrived, whether it is the first request or a later one.
-func TestUnanswered_CountsHeadsThatHaveBegun(t *testing.T) {
+func TestCutOff_CountsHeadsThatHaveBegun(t *testing.T) {
 	const first = "GET /static HTTP/1.1\r\nHost: a\r\n\r\n"
 	for sent, want := range map[string]int{
 		"": 0, "\r\n": 0, "\r\n\r": 0, "G": 1, "\r\nGET /": 1, first: 0, first + "\r\n": 0, first + "G": 1, first + first + "\r\nGET /static HTTP/1.1\r\n": 1,
@@ -110,7 +110,7 @@ func TestUnanswered_CountsHeadsThatHaveBegun(t *testing.T) {
 }
 
 // An answer does not wait for the body of the next request.
-func TestConnection_AnAnswerDoesNotWaitForTheNextBody(t *testing.T) {
+func TestConnection_AReplyDoesNotWaitForTheNextBody(t *testing.T) {
 	s := configured(t, timed)
 	warm(t, s)
 	const first = "GET /static HTTP/1.1\r\nHost: a\r\n\r\n"

@@ -106,7 +106,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-func TestTheFirstWhoseConditionHoldsAnswers(t *testing.T) {
+func TestTheFirstWhoseConditionHoldsMatches(t *testing.T) {
 	table := mustCompile(t, reference{
 		{method: "GET", path: "/a/:x", cond: "query"},
 		{method: "GET", path: "/a/:x", cond: "first"},
@@ -419,7 +419,7 @@ func TestShadowedRoutesAreWarnedOf(t *testing.T) {
 
 // The reference never selects a route that a warning calls shadowed, for random tables and requests
 // that could reveal a wrong warning.
-func TestNoShadowedRouteEverAnswers(t *testing.T) {
+func TestNoShadowedRouteEverMatches(t *testing.T) {
 	warned := 0
 	for seed := range uint64(200) {
 		w := newWorld(seed, 3)

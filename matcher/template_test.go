@@ -77,7 +77,7 @@ func TestTemplates(t *testing.T) {
 
 // The more specific route answers, regardless of the order; among routes of the same shape the
 // first one answers.
-func TestTemplatesBesideOthers(t *testing.T) {
+func TestTemplatesNextToOthers(t *testing.T) {
 	table, _ := tableOf(t, "/r/:any", "template /r/{id}", "template /r/{id}.{format}", "template /r/{id}.pdf", "/r/:n|int", "template /r/x.pdf")
 	for path, want := range map[string]int{"/r/a": 0, "/r/a.json": 2, "/r/a.pdf": 2, "/r/12": 4, "/r/x.pdf": 5} {
 		r := newRequest("GET", "localhost", path)

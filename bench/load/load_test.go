@@ -73,15 +73,15 @@ func serveScript(t *testing.T, serve func(conn net.Conn, from *bufio.Reader)) *s
 	return s
 }
 
-// answering serves answers by request target, until the client closes the connection.
-func answering(answers map[string]string) func(net.Conn, *bufio.Reader) {
+// replying serves answers by request target, until the client closes the connection.
+func replying(responses map[string]string) func(net.Conn, *bufio.Reader) {
 	return func(conn net.Conn, from *bufio.Reader) {
 		for {
 			request, err := http.ReadRequest(from)
 			if err != nil {
 				return
 			}
-			if _, err := io.WriteString(conn, answers[request.RequestURI]); err != nil {
+			if _, err := io.WriteString(conn, responses[request.RequestURI]); err != nil {
 				return
 			}
 		}
@@ -92,8 +92,8 @@ func get(target string) []byte {
 	return []byte("GET " + target + " HTTP/1.1\r\nHost: localhost\r\n\r\n")
 }
 
-// okAnswer has a body of five bytes.
-const okAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+// okResponse has a body of five bytes.
+const okResponse = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
 // simple returns the plan of a short closed loop, which the test may change.
 func simple(address string) *Plan {
@@ -153,18 +153,18 @@ func TestLoadErrors(t *testing.T) {
 		serve func(conn net.Conn, from *bufio.Reader)
 		want  string
 	}{
-		{"wrong status", answering(map[string]string{"/": "HTTP/1.1 500 Oops\r\nContent-Length: 5\r\n\r\nhello"}), "status 500"},
-		{"wrong length", answering(map[string]string{"/": "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell"}), "body of 4 bytes instead of 5"},
-		{"another protocol", answering(map[string]string{"/": "220 smtp\r\n"}), "the answer does not begin with a status line of HTTP/1"},
-		{"two answers", answering(map[string]string{"/": okAnswer + okAnswer}), "bytes after the end of the answer"},
+		{"wrong status", replying(map[string]string{"/": "HTTP/1.1 500 Oops\r\nContent-Length: 5\r\n\r\nhello"}), "status 500"},
+		{"wrong length", replying(map[string]string{"/": "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell"}), "body of 4 bytes instead of 5"},
+		{"another protocol", replying(map[string]string{"/": "220 smtp\r\n"}), "the answer does not begin with a status line of HTTP/1"},
+		{"two answers", replying(map[string]string{"/": okResponse + okResponse}), "bytes after the end of the answer"},
 		{"closes without an answer", func(_ net.Conn, from *bufio.Reader) { _, _ = http.ReadRequest(from) }, "closed by the server"},
 		{"closes within an answer", func(conn net.Conn, from *bufio.Reader) {
 			_, _ = http.ReadRequest(from)
-			_, _ = io.WriteString(conn, okAnswer[:len(okAnswer)-1])
+			_, _ = io.WriteString(conn, okResponse[:len(okResponse)-1])
 		}, "closed by the server within an answer"},
 		{"resets within an answer", func(conn net.Conn, from *bufio.Reader) {
 			_, _ = http.ReadRequest(from)
-			_, _ = io.WriteString(conn, okAnswer[:len(okAnswer)-1])
+			_, _ = io.WriteString(conn, okResponse[:len(okResponse)-1])
 			_ = conn.(*net.TCPConn).SetLinger(0)
 		}, "reset by the server"},
 	}
@@ -180,7 +180,7 @@ func TestLoadErrors(t *testing.T) {
 
 // If a server never answers, the load stops waiting after its patience, and each request is an
 // error.
-func TestLoadNoAnswer(t *testing.T) {
+func TestLoadNoResponse(t *testing.T) {
 	eachGenerator(t, func(t *testing.T, generated func(*Plan) *Plan) {
 		s := serveScript(t, func(_ net.Conn, from *bufio.Reader) { _, _ = io.Copy(io.Discard, from) })
 		l := generated(simple(s.address))
@@ -255,7 +255,7 @@ func TestLoadServerGoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		var measured atomic.Bool
-		var answered atomic.Int64 // while the load is measured
+		var served atomic.Int64 // while the load is measured
 		var serving sync.WaitGroup
 		serving.Go(func() {
 			for {
@@ -265,11 +265,11 @@ func TestLoadServerGoes(t *testing.T) {
 				}
 				serving.Go(func() {
 					from := bufio.NewReader(conn)
-					for !measured.Load() || answered.Add(1) <= 10 {
+					for !measured.Load() || served.Add(1) <= 10 {
 						if _, err := http.ReadRequest(from); err != nil {
 							break
 						}
-						_, _ = io.WriteString(conn, okAnswer)
+						_, _ = io.WriteString(conn, okResponse)
 					}
 					_ = l.Close()
 					_ = conn.Close()
@@ -298,13 +298,13 @@ func TestLoadServerGoes(t *testing.T) {
 // answer to its request.
 func TestLoadInTurn(t *testing.T) {
 	chunked := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x\r\nabc\r\n4\r\ndefg\r\n0\r\nA: b\r\n\r\n"
-	answers := map[string]string{
-		"/a": okAnswer,
+	responses := map[string]string{
+		"/a": okResponse,
 		"/b": "HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno",
 		"/c": chunked,
 		"/d": "HTTP/1.1 204 No Content\r\n\r\n",
 		"/e": "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n", // to HEAD
-		"/f": "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + okAnswer,
+		"/f": "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + okResponse,
 	}
 	eachGenerator(t, func(t *testing.T, generated func(*Plan) *Plan) {
 		var mu sync.Mutex
@@ -317,7 +317,7 @@ func TestLoadInTurn(t *testing.T) {
 					break
 				}
 				targets = append(targets, request.RequestURI)
-				_, _ = io.WriteString(conn, answers[request.RequestURI])
+				_, _ = io.WriteString(conn, responses[request.RequestURI])
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -365,7 +365,7 @@ func wait(t *testing.T, mu *sync.Mutex, condition func() bool) {
 // It is not an error if the server closes a connection after an answer that announces the close, or
 // whose body ends with it; the connection is opened again.
 func TestLoadServerCloses(t *testing.T) {
-	for name, answer := range map[string]string{
+	for name, response := range map[string]string{
 		"it says so":            "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello",
 		"HTTP/1.0":              "HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello",
 		"the end is the length": "HTTP/1.1 200 OK\r\n\r\nhello",
@@ -374,7 +374,7 @@ func TestLoadServerCloses(t *testing.T) {
 			eachGenerator(t, func(t *testing.T, generated func(*Plan) *Plan) {
 				s := serveScript(t, func(conn net.Conn, from *bufio.Reader) {
 					if _, err := http.ReadRequest(from); err == nil {
-						_, _ = io.WriteString(conn, answer)
+						_, _ = io.WriteString(conn, response)
 					}
 				})
 				o := mustRun(t, generated(simple(s.address)))
@@ -395,7 +395,7 @@ func TestLoadServerClosesIdle(t *testing.T) {
 	eachGenerator(t, func(t *testing.T, generated func(*Plan) *Plan) {
 		s := serveScript(t, func(conn net.Conn, from *bufio.Reader) {
 			if _, err := http.ReadRequest(from); err == nil {
-				_, _ = io.WriteString(conn, okAnswer)
+				_, _ = io.WriteString(conn, okResponse)
 			}
 		})
 		l := generated(simple(s.address))
@@ -407,14 +407,14 @@ func TestLoadServerClosesIdle(t *testing.T) {
 	})
 }
 
-func TestLoadAnswersByteByByte(t *testing.T) {
+func TestLoadReadsResponsesByteByByte(t *testing.T) {
 	eachGenerator(t, func(t *testing.T, generated func(*Plan) *Plan) {
 		s := serveScript(t, func(conn net.Conn, from *bufio.Reader) {
 			for {
 				if _, err := http.ReadRequest(from); err != nil {
 					return
 				}
-				for _, b := range []byte(okAnswer) {
+				for _, b := range []byte(okResponse) {
 					if _, err := conn.Write([]byte{b}); err != nil {
 						return
 					}
@@ -471,7 +471,7 @@ func TestLoadCounting(t *testing.T) {
 					return
 				}
 				served.Add(1)
-				_, _ = io.WriteString(conn, okAnswer)
+				_, _ = io.WriteString(conn, okResponse)
 			}
 		})
 		l := generated(simple(s.address))
@@ -500,17 +500,17 @@ func TestLoadCounting(t *testing.T) {
 
 // A canceled load stops at once, without errors, and returns what was counted until then.
 func TestLoadCancelled(t *testing.T) {
-	answers := answering(map[string]string{"/": okAnswer})
+	responses := replying(map[string]string{"/": okResponse})
 	silent := func(_ net.Conn, from *bufio.Reader) { _, _ = io.Copy(io.Discard, from) }
 	for name, tt := range map[string]struct {
 		serve  func(net.Conn, *bufio.Reader)
 		warmup time.Duration
 		rate   float64
 	}{
-		"counting":             {answers, 0, 0},
-		"counting, at a rate":  {answers, 0, 1000},
-		"warming up":           {answers, time.Hour, 0},
-		"warming up at a rate": {answers, time.Hour, 1000},
+		"counting":             {responses, 0, 0},
+		"counting, at a rate":  {responses, 0, 1000},
+		"warming up":           {responses, time.Hour, 0},
+		"warming up at a rate": {responses, time.Hour, 1000},
 		"without an answer":    {silent, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -553,14 +553,14 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 // Nothing is allocated for a request.
 func TestLoadAllocatesNothing(t *testing.T) {
 	eachGenerator(t, func(t *testing.T, generated func(*Plan) *Plan) {
-		request, answer := get("/"), []byte(okAnswer)
+		request, response := get("/"), []byte(okResponse)
 		s := serveScript(t, func(conn net.Conn, _ *bufio.Reader) {
 			buf := make([]byte, len(request))
 			for {
 				if _, err := io.ReadFull(conn, buf); err != nil {
 					return
 				}
-				if _, err := conn.Write(answer); err != nil {
+				if _, err := conn.Write(response); err != nil {
 					return
 				}
 			}
@@ -586,7 +586,7 @@ func TestLoadAllocatesNothing(t *testing.T) {
 // At a rate, all requests that were due are accounted for, however busy the machine is.
 func TestLoadRateExact(t *testing.T) {
 	eachGenerator(t, func(t *testing.T, generated func(*Plan) *Plan) {
-		s := serveScript(t, answering(map[string]string{"/": okAnswer}))
+		s := serveScript(t, replying(map[string]string{"/": okResponse}))
 		l := generated(simple(s.address))
 		l.Rate, l.Warmup, l.Duration = 1000, 100*time.Millisecond, 500*time.Millisecond
 		o := mustRun(t, l)
@@ -625,7 +625,7 @@ func TestLoadRateAboveCapacity(t *testing.T) {
 					return
 				}
 				<-time.NewTimer(5 * time.Millisecond).C
-				_, _ = io.WriteString(conn, okAnswer)
+				_, _ = io.WriteString(conn, okResponse)
 			}
 		})
 		l := generated(simple(s.address))
@@ -655,7 +655,7 @@ func TestLoadRateStall(t *testing.T) {
 					<-time.NewTimer(stall).C
 				}
 				lock.Unlock()
-				_, _ = io.WriteString(conn, okAnswer)
+				_, _ = io.WriteString(conn, okResponse)
 			}
 		})
 		l := generated(simple(s.address))

@@ -138,7 +138,7 @@ func (m *member) run() {
 		defer conn.Close()                                                          // nothing that was written matters any more
 		context.AfterFunc(m.over, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // ends what it waits for
 	}
-	for m.tell(err) && err == nil {
+	for m.send(err) && err == nil {
 		select {
 		case request := <-m.requests:
 			err = m.ask(conn, request)
@@ -148,8 +148,8 @@ func (m *member) run() {
 	}
 }
 
-// tell sends an event, and reports whether the connection is not shut.
-func (m *member) tell(err error) bool {
+// send sends an event, and reports whether the connection is not shut.
+func (m *member) send(err error) bool {
 	select {
 	case m.events <- event{m, err}:
 		return true

@@ -59,7 +59,7 @@ func TestStartOn(t *testing.T) {
 
 // Threads of the generator are pinned to their CPUs, and an invalid CPU is reported.
 func TestLoadPinned(t *testing.T) {
-	s := serveScript(t, answering(map[string]string{"/": okAnswer}))
+	s := serveScript(t, replying(map[string]string{"/": okResponse}))
 	l := simple(s.address)
 	l.CPUs = []int{1023}
 	o, err := l.Run(context.Background())

@@ -22,8 +22,8 @@ type reading struct {
 	err      error
 }
 
-// readAnswer reads an answer from its bytes in pieces, followed by the end of the connection.
-func readAnswer(pieces [][]byte, bodyless bool, seen *seenHead) reading {
+// readResponse reads an answer from its bytes in pieces, followed by the end of the connection.
+func readResponse(pieces [][]byte, bodyless bool, seen *seenHead) reading {
 	var a response
 	a.reset(bodyless)
 	consumed := 0
@@ -56,7 +56,7 @@ func bytewise(data []byte) [][]byte {
 	return pieces
 }
 
-func TestAnswer(t *testing.T) {
+func TestResponse(t *testing.T) {
 	tests := []struct {
 		name, text string
 		head       bool
@@ -140,7 +140,7 @@ func TestAnswer(t *testing.T) {
 				if way == "byte by byte" {
 					pieces = bytewise([]byte(tt.text))
 				}
-				if got := readAnswer(pieces, tt.head, &seen); got != want {
+				if got := readResponse(pieces, tt.head, &seen); got != want {
 					t.Errorf("%s: %+v, want %+v", way, got, want)
 				}
 			}
@@ -149,10 +149,10 @@ func TestAnswer(t *testing.T) {
 }
 
 // A head is recognized as the one seen before only if both are equal byte for byte.
-func TestAnswerSeesHeadsThatDiffer(t *testing.T) {
+func TestResponseSeesHeadsThatDiffer(t *testing.T) {
 	const first = "HTTP/1.1 200 OK\r\nDate: Sat, 21 Nov 2026 20:57:25 GMT\r\nContent-Length: 10\r\n\r\n0123456789"
 	var seen seenHead
-	if got := readAnswer([][]byte{[]byte(first)}, false, &seen); got.body != 10 {
+	if got := readResponse([][]byte{[]byte(first)}, false, &seen); got.body != 10 {
 		t.Fatalf("%+v", got)
 	}
 	for text, body := range map[string]int64{
@@ -162,13 +162,13 @@ func TestAnswerSeesHeadsThatDiffer(t *testing.T) {
 		strings.Replace(first, "Length: 10", "Length: 0", 1):      0,
 	} {
 		before := seenHead{text: bytes.Clone(seen.text), head: seen.head}
-		if got := readAnswer([][]byte{[]byte(text)}, false, &before); got.err != nil || got.body != body {
+		if got := readResponse([][]byte{[]byte(text)}, false, &before); got.err != nil || got.body != body {
 			t.Errorf("%q: %+v, want a body of %d bytes", text, got, body)
 		}
 	}
 }
 
-func TestAnswerAllocatesNothing(t *testing.T) {
+func TestResponseAllocatesNothing(t *testing.T) {
 	texts := [][]byte{
 		[]byte("HTTP/1.1 200 OK\r\nDate: Sat, 21 Nov 2026 20:57:25 GMT\r\nContent-Length: 10\r\n\r\n0123456789"),
 		[]byte("HTTP/1.1 200 OK\r\nDate: Sat, 21 Nov 2026 20:57:26 GMT\r\nTransfer-Encoding: chunked\r\n\r\n3;a\r\nabc\r\n0\r\nA: b\r\n\r\n"),
@@ -192,7 +192,7 @@ func TestAnswerAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestAnswerBytesBehind(t *testing.T) {
+func TestResponseBytesAfterTheEnd(t *testing.T) {
 	var a response
 	a.reset(false)
 	done, err := a.accept([]byte("HTTP/1.1 204 No Content\r\n\r\nH"), new(seenHead))
@@ -225,9 +225,9 @@ func readByNetHTTP(data []byte, bodyless bool) (r reading, ok bool) {
 	}
 }
 
-// FuzzAnswer expects an answer to be read the same way however its bytes are split and whether or
+// FuzzResponse expects an answer to be read the same way however its bytes are split and whether or
 // not its head was seen before. If net/http also accepts it, both must read the same.
-func FuzzAnswer(f *testing.F) {
+func FuzzResponse(f *testing.F) {
 	for _, text := range []string{
 		"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcdeREST",
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n0\r\nA: b\r\n\r\nREST",
@@ -241,14 +241,14 @@ func FuzzAnswer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, splits uint64, bodyless bool) {
 		var seen seenHead
-		once := readAnswer([][]byte{data}, bodyless, &seen)
-		if again := readAnswer([][]byte{data}, bodyless, &seen); again != once {
+		once := readResponse([][]byte{data}, bodyless, &seen)
+		if again := readResponse([][]byte{data}, bodyless, &seen); again != once {
 			t.Fatalf("its head seen: %+v, before: %+v", again, once)
 		}
-		if bytes := readAnswer(bytewise(data), bodyless, &seen); bytes != once {
+		if bytes := readResponse(bytewise(data), bodyless, &seen); bytes != once {
 			t.Fatalf("byte by byte: %+v, at once: %+v", bytes, once)
 		}
-		if split := readAnswer(splitAt(data, splits), bodyless, new(seenHead)); split != once {
+		if split := readResponse(splitAt(data, splits), bodyless, new(seenHead)); split != once {
 			t.Fatalf("split: %+v, at once: %+v", split, once)
 		}
 		if once.err != nil {

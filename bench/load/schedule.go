@@ -10,13 +10,13 @@ import (
 // are nanoseconds since it started. start is called before any generator reads it; the other
 // methods may be called from any goroutine.
 type schedule struct {
-	rate    float64 // requests a second; with 0 no request is ever due
-	origin  time.Time
-	begin   atomic.Int64 // when counting begins
-	end     atomic.Int64 // when counting and sending end
-	given   atomic.Bool  // given up: nothing is awaited any more
-	dueFrom int64        // the first request that counts, and the first that is not sent any more
-	dueTo   int64
+	rate      float64 // requests a second; with 0 no request is ever due
+	origin    time.Time
+	begin     atomic.Int64 // when counting begins
+	end       atomic.Int64 // when counting and sending end
+	abandoned atomic.Bool  // given up: nothing is awaited any more
+	dueFrom   int64        // the first request that counts, and the first that is not sent any more
+	dueTo     int64
 }
 
 func newSchedule(rate float64) *schedule { return &schedule{rate: rate, origin: time.Now()} }
@@ -73,7 +73,7 @@ func (c *schedule) giveUp() {
 	if now := c.now(); now < c.end.Load() {
 		c.end.Store(now)
 	}
-	c.given.Store(true)
+	c.abandoned.Store(true)
 }
 
 func (c *schedule) countedFrom() int64 { return c.begin.Load() }

@@ -149,7 +149,7 @@ func (t *thread) leave() {
 // over reports whether the thread is done: sending has ended, and no answer is awaited.
 func (t *thread) over() bool {
 	c := t.schedule
-	if c.given.Load() {
+	if c.abandoned.Load() {
 		return true
 	}
 	end := c.end.Load()
@@ -172,7 +172,7 @@ func (t *thread) settle() {
 			t.result.Missed += uint64((to - first + t.step - 1) / t.step)
 		}
 	}
-	if c.given.Load() {
+	if c.abandoned.Load() {
 		return
 	}
 	for i := range t.conns {

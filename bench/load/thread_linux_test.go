@@ -16,7 +16,7 @@ func TestLoadThreads(t *testing.T) {
 	volume.Only(t)
 	present := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, present) })
-	s := serveScript(t, answering(map[string]string{"/": okAnswer}))
+	s := serveScript(t, replying(map[string]string{"/": okResponse}))
 	for _, connections := range []int{1, 2, 3, 7} {
 		l := simple(s.address)
 		l.Connections = connections
@@ -35,7 +35,7 @@ func TestLoadThreads(t *testing.T) {
 
 // A rate is also kept without epoll_pwait2, as before Linux 5.11.
 func TestLoadCoarse(t *testing.T) {
-	s := serveScript(t, answering(map[string]string{"/": okAnswer}))
+	s := serveScript(t, replying(map[string]string{"/": okResponse}))
 	for _, rate := range []float64{0, 1000} {
 		l := simple(s.address)
 		l.Rate = rate
@@ -64,7 +64,7 @@ func TestLoadCoarse(t *testing.T) {
 // Spinning while waiting does not count as use: a thread that sends little is not busy, even if it
 // spins all the time.
 func TestLoadSpinIsNotBusy(t *testing.T) {
-	s := serveScript(t, answering(map[string]string{"/": okAnswer}))
+	s := serveScript(t, replying(map[string]string{"/": okResponse}))
 	l := simple(s.address)
 	l.Connections, l.Rate, l.Duration = 1, 500, 300*time.Millisecond // a rate that a busy machine keeps up with
 	address, err := net.ResolveTCPAddr("tcp", s.address)

@@ -52,7 +52,7 @@ func many(n int, last string) string {
 
 // Recorded requests get the recorded answers, whichever part of them differs; or the report says
 // why they do not.
-func TestRequestsOfAHARAreToldApart(t *testing.T) {
+func TestRequestsOfAHARAreDistinguished(t *testing.T) {
 	long := strings.Repeat("x", 600)
 	for name, c := range map[string]struct {
 		entries []string
@@ -120,19 +120,19 @@ func TestRequestsOfAHARAreToldApart(t *testing.T) {
 }
 
 // multi returns an exchange whose request is a multipart form with two fields.
-func multi(value, answer string) string {
+func multi(value, response string) string {
 	return `{"request":{"method":"POST","url":"http://a.example/m","headers":[{"name":"Content-Type","value":"multipart/form-data; boundary=` + value + `---b"}],
 		"postData":{"mimeType":"multipart/form-data","params":[{"name":"f","value":"` + value + `"},{"name":"up","fileName":"u.txt","value":"{}"}]}},
-		"response":{"status":200,"headers":[],"content":{"mimeType":"text/plain","text":"` + answer + `"}}}`
+		"response":{"status":200,"headers":[],"content":{"mimeType":"text/plain","text":"` + response + `"}}}`
 }
 
 // Values that a program has joined with line feeds, or cookies with commas, are several lines; a
 // byte order mark is ignored.
 func TestHeadersOfAHARHaveTheirLines(t *testing.T) {
-	answer := func(path, cookies string) string {
+	response := func(path, cookies string) string {
 		return entry("GET "+path, 200, `{"name":"set-cookie","value":"`+cookies+`"},{"name":"X-A","value":"1\n2"},{"name":"Link","value":"<a>, <b>"}`, `"mimeType":"text/plain","text":"`+path+`"`)
 	}
-	text := har(answer("/a/1", `a=1; Expires=Wed, 21 Oct 2026 07:28:00 GMT\nb=2`), answer("/a/2", "a=3, b=4"), answer("/a/3", "a=5,b=6"))
+	text := har(response("/a/1", `a=1; Expires=Wed, 21 Oct 2026 07:28:00 GMT\nb=2`), response("/a/2", "a=3, b=4"), response("/a/3", "a=5,b=6"))
 	d, spec, _ := made(t, draft.Options{}, file(t, "x.har", "\uFEFF"+text))
 	if len(d.Items) != 1 || d.Count(draft.Exact) != 1 {
 		t.Errorf("%v", d.Items)

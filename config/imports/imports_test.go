@@ -155,7 +155,7 @@ func get(t testing.TB, url string) (int, string) {
 }
 
 // Many recorded URLs become one endpoint that looks up its answers.
-func TestManyAnswersAreOneEndpoint(t *testing.T) {
+func TestManyResponsesAreOneEndpoint(t *testing.T) {
 	const n = 5000
 	var lines []string
 	for i := range n {
@@ -203,7 +203,7 @@ func TestFailuresAreNotBlamedOnAParameterThatNeverComesTwice(t *testing.T) {
 	}
 }
 
-func TestAnswersComeInTheirOrder(t *testing.T) {
+func TestResponsesComeInTheirOrder(t *testing.T) {
 	var lines []string
 	for i, state := range []string{"new", "new", "paid"} {
 		for _, id := range []string{"7", "8", "9"} {

@@ -19,8 +19,8 @@ func holds(t *testing.T, condition string, bodies []string) (all []bool) {
 	}
 	url := importRead(t, read, "x", "", draft.Options{}).Serve(t)
 	for _, body := range bodies {
-		_, _, answer := Send(t, url, Case{Method: "POST", Target: "/x", Body: body})
-		all = append(all, answer == "yes")
+		_, _, response := Send(t, url, Case{Method: "POST", Target: "/x", Body: body})
+		all = append(all, response == "yes")
 	}
 	return all
 }

@@ -211,7 +211,7 @@ func TestMockoon_PathsThatNoRequestHas(t *testing.T) {
 }
 
 // Express removes the type of an empty answer.
-func TestMockoon_EmptyAnswers(t *testing.T) {
+func TestMockoon_EmptyResponses(t *testing.T) {
 	m := readEnvironment(t, environmentOf("", route("get", "a", "null", `{"statusCode": 204, "headers": [{"key": "Content-Type", "value": "application/json"}]}`)))
 	Ask(t, m.Serve(t), []Case{{Method: "GET", Target: "/api/a", Status: 204, Has: map[string]string{"Content-Type": ""}}})
 }

@@ -44,7 +44,7 @@ const shop = `{
   ]
 }`
 
-func TestPostman_SavedAnswersAreChosenByTheirRequests(t *testing.T) {
+func TestPostman_SavedResponsesAreChosenByTheirRequests(t *testing.T) {
 	m := importRead(t, postman.Read, "c.json", shop, draft.Options{})
 	form := map[string]string{"Content-Type": "application/x-www-form-urlencoded"}
 	json := map[string]string{"Content-Type": "application/json"}
@@ -77,13 +77,13 @@ func TestPostman_SavedAnswersAreChosenByTheirRequests(t *testing.T) {
 
 // Of several answers to the same request the first successful one is sent, unless the client names
 // another.
-func TestPostman_SeveralAnswersToOneRequest(t *testing.T) {
+func TestPostman_SeveralResponsesToOneRequest(t *testing.T) {
 	saved := func(name string, code int, query string) string {
 		return fmt.Sprintf(`{"name": %[1]q, "code": %[2]d, "body": %[1]q, "originalRequest": {"method": "GET", "url": "http://a/b%[3]s"}}`, name, code, query)
 	}
-	answers := []string{saved("busy", 503, "?q=1"), saved("found", 200, "?q=1"), saved("again", 200, "?q=1"), saved("all", 200, ""), saved("none", 404, "")}
+	responses := []string{saved("busy", 503, "?q=1"), saved("found", 200, "?q=1"), saved("again", 200, "?q=1"), saved("all", 200, ""), saved("none", 404, "")}
 	collection := `{"info": {"schema": "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"}, "item": [
-		{"name": "b", "request": "http://a/b", "response": [` + strings.Join(answers, ", ") + `]}]}`
+		{"name": "b", "request": "http://a/b", "response": [` + strings.Join(responses, ", ") + `]}]}`
 	m := importRead(t, postman.Read, "c.json", collection, draft.Options{})
 	named := func(name string) map[string]string { return map[string]string{"X-Mock-Response-Name": name} }
 	Ask(t, m.Serve(t), []Case{
@@ -186,8 +186,8 @@ func TestPostman_DynamicVariables(t *testing.T) {
 }
 
 // savedFor returns an item with one saved answer, whose body is the name of the item.
-func savedFor(item, answer, request string) string {
-	return fmt.Sprintf(`{"name": %[1]q, "request": {%[3]s}, "response": [{"name": %[2]q, "code": 200, "body": %[1]q, "originalRequest": {%[3]s}}]}`, item, answer, request)
+func savedFor(item, response, request string) string {
+	return fmt.Sprintf(`{"name": %[1]q, "request": {%[3]s}, "response": [{"name": %[2]q, "code": 200, "body": %[1]q, "originalRequest": {%[3]s}}]}`, item, response, request)
 }
 
 // An address is what Postman sends: variables may hold any part of it.

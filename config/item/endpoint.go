@@ -71,9 +71,9 @@ var endpointMethods = append(slices.Clone(semantics.Methods), MethodAny)
 // EndpointFields are the keys of an endpoint. The slice must not be modified.
 var EndpointFields = slices.Concat(
 	[]table.Field[Endpoint]{
-		table.Of[Endpoint](table.Row{Key: "method", Said: true, Doc: "the request's method, GET by default; any is all of them", Kinds: table.Texts, Enum: endpointMethods, AnyCase: true,
+		table.Of[Endpoint](table.Row{Key: "method", InOpenAPI: true, Doc: "the request's method, GET by default; any is all of them", Kinds: table.Texts, Enum: endpointMethods, AnyCase: true,
 			Form: "one of " + strings.Join(semantics.Methods, ", ") + ", or any for all of them; several methods are several endpoints"}),
-		table.Of[Endpoint](table.Row{Key: "path", Said: true, Doc: "the path to answer, such as /users/:id", Required: true, Kinds: table.Texts, Pattern: "^/"}),
+		table.Of[Endpoint](table.Row{Key: "path", InOpenAPI: true, Doc: "the path to answer, such as /users/:id", Required: true, Kinds: table.Texts, Pattern: "^/"}),
 		table.With(table.Row{Key: "host", Doc: "the host to answer for; any by default", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Host = decodeHost(d, v) }),
 		table.Of[Endpoint](table.Row{Key: "if", Mask: table.MaskCondition, Doc: "the condition under which the endpoint answers", Kinds: table.Scalars | table.Nulls}),
@@ -87,7 +87,7 @@ var EndpointFields = slices.Concat(
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Let = decodeLet(d, v) }),
 		table.With(table.Row{Key: "do", Doc: "the changes that the endpoint makes, either all or none", Kinds: table.Lists, Item: doItem},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Do = decodeDo(d, v) }),
-		table.With(table.Row{Key: "response", Said: true, Doc: "the answer; {} is an empty one with status 200", Required: true, Unless: "responses", Kinds: table.Maps, Table: table.Rows(ResponseFields)},
+		table.With(table.Row{Key: "response", InOpenAPI: true, Doc: "the answer; {} is an empty one with status 200", Required: true, Unless: "responses", Kinds: table.Maps, Table: table.Rows(ResponseFields)},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Response.decode(d, v) }),
 		table.With(table.Row{Key: "responses", Doc: "several answers, of which each request gets one", Kinds: table.Lists, Form: "a list of answers, each a map", Item: &table.Row{Kinds: table.Maps, Table: table.Rows(outcomeFields)}},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Responses = decodeOutcomes(d, v) }),
@@ -99,16 +99,16 @@ var EndpointFields = slices.Concat(
 	policy.LimitKeys[Endpoint]("requests"),
 	webhookKeys("a request that the server sends some time after the answer", func(e *Endpoint) *[]Webhook { return &e.Webhooks }),
 	[]table.Field[Endpoint]{
-		table.With(table.Row{Key: "query", Said: true, Doc: "documents the query parameters, name: type", Kinds: table.Maps | table.Nulls,
+		table.With(table.Row{Key: "query", InOpenAPI: true, Doc: "documents the query parameters, name: type", Kinds: table.Maps | table.Nulls,
 			Value: &table.Row{Kinds: table.Scalars, Form: "the name of a type"}},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { setQuery(d, v, &e.Doc) }),
-		table.With(table.Row{Key: "body", Mask: table.MaskNamed, Said: true, Doc: "documents the request's body with an example", Kinds: table.Anything},
+		table.With(table.Row{Key: "body", Mask: table.MaskNamed, InOpenAPI: true, Doc: "documents the request's body with an example", Kinds: table.Anything},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { setExample(d, v, &e.Doc) }),
-		table.With(table.Row{Key: "tag", Said: true, Doc: "documents the tags of the endpoint", Kinds: table.Texts | table.Lists | table.Nulls, Item: &table.Row{Kinds: table.Texts}},
+		table.With(table.Row{Key: "tag", InOpenAPI: true, Doc: "documents the tags of the endpoint", Kinds: table.Texts | table.Lists | table.Nulls, Item: &table.Row{Kinds: table.Texts}},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Doc.Tags = d.Strings(v) }),
-		table.Of[Endpoint](table.Row{Key: "summary", Said: true, Doc: "documents the endpoint in one line", Kinds: table.Scalars | table.Nulls}),
-		table.Of[Endpoint](table.Row{Key: "description", Said: true, Doc: "documents the endpoint at length", Kinds: table.Scalars | table.Nulls}),
-		table.Of[Endpoint](table.Row{Key: "router-name", Said: true, Doc: "documents the endpoint's name", Kinds: table.Scalars | table.Nulls}),
+		table.Of[Endpoint](table.Row{Key: "summary", InOpenAPI: true, Doc: "documents the endpoint in one line", Kinds: table.Scalars | table.Nulls}),
+		table.Of[Endpoint](table.Row{Key: "description", InOpenAPI: true, Doc: "documents the endpoint at length", Kinds: table.Scalars | table.Nulls}),
+		table.Of[Endpoint](table.Row{Key: "router-name", InOpenAPI: true, Doc: "documents the endpoint's name", Kinds: table.Scalars | table.Nulls}),
 	},
 )
 

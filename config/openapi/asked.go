@@ -13,7 +13,7 @@ import (
 )
 
 // ask finds the members of the default answer's body that have the values of path parameters, and
-// sets o.Asked and o.Template. It sets neither if the body is not generated or cannot become a
+// sets o.Bound and o.Template. It sets neither if the body is not generated or cannot become a
 // template.
 func (o *Operation) ask(form *pathForm, declared []*openapi3.Parameter) {
 	if o.Default >= len(o.Responses) || len(form.names) == 0 {
@@ -23,10 +23,10 @@ func (o *Operation) ask(form *pathForm, declared []*openapi3.Parameter) {
 	if a.generated == nil || a.holdsTags() || slices.ContainsFunc(form.names, notPlain) || o.describesBody() {
 		return
 	}
-	if o.Asked = a.generated.Asked(a.Body, form.parameters(declared)); o.Asked == nil {
+	if o.Bound = a.generated.Bind(a.Body, form.parameters(declared)); o.Bound == nil {
 		return
 	}
-	o.Template = o.Asked.Template(a.Body, func(i int) string { return "path-params[" + strconv.Quote(form.names[i]) + "]" })
+	o.Template = o.Bound.Template(a.Body, func(i int) string { return "path-params[" + strconv.Quote(form.names[i]) + "]" })
 }
 
 func notPlain(name string) bool { return !plainText(name) }

@@ -355,7 +355,7 @@ func (d *decoding) referable(n *syntax.Node, l *layout, v reflect.Value) {
 // keys apply too: a value must match the referenced schema and the other keys.
 func (d *decoding) constrained(n *syntax.Node, l *layout, v reflect.Value) {
 	referred := &syntax.Node{Kind: syntax.MapNode, Text: syntax.Text{Pos: n.Pos()}}
-	beside := &syntax.Node{Kind: syntax.MapNode, Text: syntax.Text{Pos: n.Pos()}}
+	siblings := &syntax.Node{Kind: syntax.MapNode, Text: syntax.Text{Pos: n.Pos()}}
 	all := &syntax.Node{Kind: syntax.ListNode, Text: syntax.Text{Pos: n.Pos()}, Items: []*syntax.Node{referred}}
 	for _, e := range n.Entries {
 		switch e.Name() {
@@ -364,11 +364,11 @@ func (d *decoding) constrained(n *syntax.Node, l *layout, v reflect.Value) {
 		case "allOf":
 			all.Items = append(all.Items, e.Value.Items...)
 		default:
-			beside.Entries = append(beside.Entries, e)
+			siblings.Entries = append(siblings.Entries, e)
 		}
 	}
-	beside.Entries = append(beside.Entries, syntax.NewEntry("allOf", all))
-	d.referable(beside, l, v)
+	siblings.Entries = append(siblings.Entries, syntax.NewEntry("allOf", all))
+	d.referable(siblings, l, v)
 }
 
 // anyOf returns the value of a node where the library accepts any value: a JSON value that keeps

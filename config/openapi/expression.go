@@ -21,12 +21,12 @@ func CallbackURL(written string, response *Response) (template, what string) {
 	}
 	var b strings.Builder
 	for rest := written; ; {
-		literal, behind, found := strings.Cut(rest, "{")
+		literal, after, found := strings.Cut(rest, "{")
 		b.WriteString(literal)
 		if !found {
 			return b.String(), ""
 		}
-		inside, after, closed := strings.Cut(behind, "}")
+		inside, after, closed := strings.Cut(after, "}")
 		if !closed {
 			return "", fmt.Sprintf("a { has no matching } in %q", wording.Clip(written))
 		}

@@ -46,10 +46,10 @@ type Operation struct {
 	// request that does not ask for a particular one.
 	Responses []Response
 	Default   int
-	// Asked are the members of the default answer's generated body that have the values of path
+	// Bound are the members of the default answer's generated body that have the values of path
 	// parameters, and Template is that body with placeholders for them. They are nil and "" for a
 	// body from an example, and when no member has such a value.
-	Asked     *generate.BoundMembers
+	Bound     *generate.BoundMembers
 	Template  string
 	List      *List // the list in the default answer that requests may limit; nil for none
 	Callbacks []Callback
@@ -69,9 +69,9 @@ type Response struct {
 	// Fresh generates another body; the same seed gives the same body. It is nil when there is no
 	// schema.
 	Fresh func(seed uint64) []byte
-	// Tell makes a body that says what is wrong with a request. It is nil unless Options.Checks is
+	// ErrorBody makes a body that says what is wrong with a request. It is nil unless Options.Checks is
 	// set and the response is an error with a place for the message.
-	Tell func(generate.Refusal) []byte
+	ErrorBody func(generate.Refusal) []byte
 
 	generated *generate.Content // what Body was generated from; nil for an example
 }

@@ -50,7 +50,7 @@ func readPath(path string) pathForm {
 	}
 	var b strings.Builder
 	for rest := path; ; {
-		literal, behind, found := strings.Cut(rest, "{")
+		literal, after, found := strings.Cut(rest, "{")
 		if strings.Contains(literal, "}") {
 			f.wrong = append(f.wrong, pathFault{"a } has no { before it", badBrace})
 			f.plain = path
@@ -61,7 +61,7 @@ func readPath(path string) pathForm {
 			f.plain = b.String()
 			return f
 		}
-		name, after, closed := strings.Cut(behind, "}")
+		name, after, closed := strings.Cut(after, "}")
 		if !closed || strings.ContainsAny(name, "{/") {
 			f.wrong = append(f.wrong, pathFault{"a { has no matching } in its segment", badBrace})
 			f.plain = path

@@ -42,14 +42,14 @@ type spot struct {
 // problems.
 func pointed(problems []problem, sources map[string]*source, removed map[*syntax.Node][]syntax.Entry) syntax.Problems {
 	wanted := make(map[spot]string, len(problems))
-	said := make(map[problem]bool, len(problems))
+	known := make(map[problem]bool, len(problems))
 	kept := problems[:0]
 	count := map[bool]int{}
 	for _, p := range problems {
-		if said[p] || count[p.Warning] > maxProblems {
+		if known[p] || count[p.Warning] > maxProblems {
 			continue
 		}
-		said[p] = true
+		known[p] = true
 		if count[p.Warning]++; count[p.Warning] > maxProblems {
 			p.What, p.Kind = overflow[p.Warning], ""
 		}

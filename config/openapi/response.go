@@ -114,13 +114,13 @@ func (c *compiler) response(r *openapi3.Response, status int, declared, pointer 
 		examples := made.Examples()
 		for _, e := range examples {
 			a.Example, a.Body = e.Name, e.Body
-			a.Tell = c.errorWriter(made, &a)
+			a.ErrorBody = c.errorWriter(made, &a)
 			all = append(all, a)
 		}
 		if len(examples) == 0 {
 			a.Body = made.Generated()
 			a.generated = made
-			a.Tell = c.errorWriter(made, &a)
+			a.ErrorBody = c.errorWriter(made, &a)
 			all = append(all, a)
 		}
 	}

@@ -38,7 +38,7 @@ func readFile(t *testing.T, path string, seed uint64) (map[string]*openapi.Opera
 	return all, fmt.Sprint(spec.Problems)
 }
 
-func TestStatusOfTheDefaultAnswer(t *testing.T) {
+func TestStatusOfTheDefaultResponse(t *testing.T) {
 	operations, _ := read(t, "status.yml", 0)
 	for path, want := range map[string]string{
 		"/lowest-success": "201 201", "/range": "200 2XX", "/exact-before-range": "200 200", "/default": "200 default",
@@ -127,7 +127,7 @@ func TestValuesAsWritten(t *testing.T) {
 	}
 }
 
-func TestHeadersOfAnswers(t *testing.T) {
+func TestHeadersOfResponses(t *testing.T) {
 	operations, _ := read(t, "headers.yml", 0)
 	var got []string
 	for _, h := range operations["GET /"].Responses[0].Headers {
@@ -260,17 +260,17 @@ func TestBodiesAreTheSameAtEachStart(t *testing.T) {
 
 func TestFreshBodiesMadeAtOnce(t *testing.T) {
 	operations, _ := read(t, "media.yml", 0)
-	answers := operations["GET /book"].Responses
-	want := make([]string, len(answers))
-	for i := range answers {
-		want[i] = string(answers[i].Fresh(9))
+	responses := operations["GET /book"].Responses
+	want := make([]string, len(responses))
+	for i := range responses {
+		want[i] = string(responses[i].Fresh(9))
 	}
 	done := make(chan bool)
 	for range 4 {
 		go func() {
 			same := true
-			for i := range answers {
-				same = same && string(answers[i].Fresh(9)) == want[i]
+			for i := range responses {
+				same = same && string(responses[i].Fresh(9)) == want[i]
 			}
 			done <- same
 		}()

@@ -64,11 +64,11 @@ func (d *decoding) check(n *syntax.Node, object any) {
 	case *openapi3.Server:
 		for rest := object.URL; ; {
 			_, after, found := strings.Cut(rest, "{")
-			name, behind, closed := strings.Cut(after, "}")
+			name, tail, closed := strings.Cut(after, "}")
 			if !found || !closed {
 				break
 			}
-			if rest = behind; object.Variables[name] == nil {
+			if rest = tail; object.Variables[name] == nil {
 				d.fault(n, badServer, "the variable %q of the URL is undeclared", wording.Clip(name))
 			}
 		}

@@ -63,11 +63,11 @@ func (t Text) At(offset int) Pos {
 	i := sort.Search(len(of.marks), func(i int) bool { return of.marks[i].at > offset })
 	if i > 0 && of.marks[i-1].text != nil {
 		m := of.marks[i-1]
-		behind := offset - m.at
+		rest := offset - m.at
 		if m.escaped {
-			behind = escapedOffset(m.text.Value[m.from:], behind)
+			rest = escapedOffset(m.text.Value[m.from:], rest)
 		}
-		return m.text.At(m.from + behind)
+		return m.text.At(m.from + rest)
 	}
 	if t.Folded || t.Pos.Line == 0 || offset < 0 || offset > len(t.Value) {
 		return t.Pos

@@ -63,11 +63,11 @@ func goField[T any](key string) func(of *T) reflect.Value {
 }
 
 // Unsaid reports whether a declaration has a key that OpenAPI cannot express: a Go field that is
-// set and whose row is not marked as Said.
+// set and whose row is not marked as InOpenAPI.
 func Unsaid[T any](fields []Field[T], of *T) bool {
 	return slices.ContainsFunc(fields, func(f Field[T]) bool {
 		path := locate(reflect.TypeFor[T](), cmp.Or(f.Of, f.Key))
-		if f.Said || path == nil {
+		if f.InOpenAPI || path == nil {
 			return false
 		}
 		switch v := reflect.ValueOf(of).Elem().FieldByIndex(path); v.Interface().(type) {

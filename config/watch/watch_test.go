@@ -164,7 +164,7 @@ func TestANameThatIsAddedLaterCountsFromThen(t *testing.T) {
 	p.want("the first changes", false, true)
 }
 
-func TestRefreshForgetsWhatHasNotBeenTold(t *testing.T) {
+func TestRefreshForgetsUnreportedChanges(t *testing.T) {
 	dir := t.TempDir()
 	path, missing := write(t, dir, "a.yml", "one"), filepath.Join(dir, "b.yml")
 	p := newPolls(t, path, missing)
@@ -183,7 +183,7 @@ func TestRefreshForgetsWhatHasNotBeenTold(t *testing.T) {
 }
 
 // A file that was being written at the refresh is reported once it is complete.
-func TestAChangeThatEndsAfterTheRefreshIsTold(t *testing.T) {
+func TestAChangeThatEndsAfterTheRefreshIsReported(t *testing.T) {
 	path := write(t, t.TempDir(), "a.yml", "one")
 	p := newPolls(t, path)
 	p.rewrite(path, "")
@@ -332,7 +332,7 @@ func TestWhatIsNotReadInADirectoryIsNotWatched(t *testing.T) {
 	p.want("other files come and change", false, false, false)
 }
 
-func TestTheSwapOfADirectoryBehindLinksIsSeen(t *testing.T) {
+func TestTheSwapOfALinkedDirectoryIsSeen(t *testing.T) {
 	root := t.TempDir()
 	version := func(name, text string) {
 		must(t, os.Mkdir(filepath.Join(root, name), 0o700))

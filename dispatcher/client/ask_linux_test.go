@@ -72,7 +72,7 @@ func TestAsk_AfterItsReadDeadline(t *testing.T) {
 }
 
 // An answer that the server has sent before the request is sent is read at once.
-func TestAsk_AnAnswerBeforeTheRequest(t *testing.T) {
+func TestAsk_AResponseBeforeTheRequest(t *testing.T) {
 	said, asked := make(chan struct{}), make(chan struct{})
 	to := served(t, func(c net.Conn) {
 		_, _ = io.WriteString(c, "busy")

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-const okAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+const okResponse = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
 // heard is a connection whose target has already sent everything.
 type heard struct {
@@ -21,14 +21,14 @@ func (h heard) Read(p []byte) (int, error)      { return h.text.Read(p) }
 func (heard) Write(p []byte) (int, error)       { return len(p), nil }
 func (heard) SetReadDeadline(_ time.Time) error { return nil }
 
-func FuzzAnswer(f *testing.F) {
-	f.Add([]byte(okAnswer), "POST")
+func FuzzResponse(f *testing.F) {
+	f.Add([]byte(okResponse), "POST")
 	f.Add([]byte("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nA: b\r\n\r\n"), "GET")
 	f.Add([]byte("HTTP/1.0 404\n\nbody"), "HEAD")
 	f.Add([]byte("HTTP/1.1 200 OK\r\n"+strings.Repeat("A: b\r\n", 1000)), "POST")
 	x := NewExchange()
-	f.Fuzz(func(t *testing.T, answer []byte, method string) {
-		c := &Conn{Conn: heard{text: bytes.NewReader(answer)}}
+	f.Fuzz(func(t *testing.T, response []byte, method string) {
+		c := &Conn{Conn: heard{text: bytes.NewReader(response)}}
 		status, again, err := x.RoundTrip(c, method, nil)
 		switch {
 		case err == nil && (status < 100 || status > 999):

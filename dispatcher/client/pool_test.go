@@ -18,7 +18,7 @@ import (
 	"mockserver/internal/clienttls"
 )
 
-// target starts a server that responds to each request on its connections with okAnswer.
+// target starts a server that responds to each request on its connections with okResponse.
 func target(t *testing.T) (url string, made, gone *atomic.Int32) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -41,7 +41,7 @@ func target(t *testing.T) (url string, made, gone *atomic.Int32) {
 					if _, err := http.ReadRequest(in); err != nil {
 						return
 					}
-					io.WriteString(c, okAnswer)
+					io.WriteString(c, okResponse)
 				}
 			})
 		}

@@ -22,8 +22,8 @@ const (
 )
 
 // Do sends a request and reads the head of its answer, and also the body if it is short or
-// Asked.Most is set. After an error the exchange is over; otherwise the caller must call Close.
-func (u *Upstream) Do(x *Exchange, a *Asked) (err error) {
+// Request.Most is set. After an error the exchange is over; otherwise the caller must call Close.
+func (u *Upstream) Do(x *Exchange, a *Request) (err error) {
 	x.upstream = u
 	x.UnderWay = u.UnderWay.Add(1)
 	begun := time.Now()
@@ -64,7 +64,7 @@ func (u *Upstream) Do(x *Exchange, a *Asked) (err error) {
 // ask sends the request and reads the head. It drops idle connections that were closed before
 // anything was sent. It tries once more, over a new connection, if an idle connection was closed
 // without an answer and the method is safe to repeat.
-func (x *Exchange) ask(a *Asked, placed time.Time) (err error) {
+func (x *Exchange) ask(a *Request, placed time.Time) (err error) {
 	u := x.upstream
 	for err = client.ErrStale; err == client.ErrStale; {
 		if err = x.connect(len(a.Request.In.Body)); err != nil {
@@ -107,7 +107,7 @@ func (x *Exchange) connect(body int) (err error) {
 	return err
 }
 
-func (x *Exchange) once(a *Asked, placed time.Time) error {
+func (x *Exchange) once(a *Request, placed time.Time) error {
 	x.from, x.Sent = x.conn, time.Now()
 	x.Connected = x.Sent.Sub(placed)
 	err := x.exchange(a)
@@ -129,7 +129,7 @@ func (x *Exchange) once(a *Asked, placed time.Time) error {
 
 // exchange sends the request and waits for the first byte of the answer. If that takes longer than
 // patience, the client is also watched.
-func (x *Exchange) exchange(a *Asked) error {
+func (x *Exchange) exchange(a *Request) error {
 	x.hurried = false
 	if early := x.Sent.Add(patience); a.Waiter != nil && early.Before(x.deadline) {
 		x.hurried = true

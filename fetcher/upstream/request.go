@@ -13,8 +13,8 @@ import (
 // Waiter is the connection of a request that may have to wait.
 type Waiter = places.Waiter
 
-// Asked is a request to pass on.
-type Asked struct {
+// Request is a request to pass on.
+type Request struct {
 	Request   *matcher.Request
 	Target    []byte // the path and query to request; nil selects those of the client's request
 	Forwarded bool   // whether to send X-Forwarded-For, -Host and -Proto
@@ -24,7 +24,7 @@ type Asked struct {
 	Most int64
 }
 
-func (a *Asked) scheme() string {
+func (a *Request) scheme() string {
 	if a.Request.In.TLS != nil {
 		return "https"
 	}
@@ -33,7 +33,7 @@ func (a *Asked) scheme() string {
 
 // appendHead appends the head of the request to send: the head that the client sent, without the
 // headers that concern only its connection. The error says why the request is not passed on.
-func (u *Upstream) appendHead(b []byte, a *Asked) ([]byte, error) {
+func (u *Upstream) appendHead(b []byte, a *Request) ([]byte, error) {
 	in := &a.Request.In
 	named, framed, err := u.examine(in)
 	if err != nil {
@@ -103,7 +103,7 @@ func (u *Upstream) examine(in *matcher.Input) (named [][]byte, framed bool, err 
 }
 
 // appendTarget appends the path and query to request.
-func appendTarget(b []byte, a *Asked) ([]byte, error) {
+func appendTarget(b []byte, a *Request) ([]byte, error) {
 	if a.Target == nil {
 		b = append(b, a.Request.Path()...)
 		if query := a.Request.QueryString(); len(query) > 0 || bytes.HasSuffix(a.Request.In.Target, []byte("?")) {
@@ -123,7 +123,7 @@ func appendTarget(b []byte, a *Asked) ([]byte, error) {
 }
 
 // appendForwarded appends the headers that say what the client requested, and its address.
-func appendForwarded(b []byte, a *Asked) []byte {
+func appendForwarded(b []byte, a *Request) []byte {
 	b = append(b, "X-Forwarded-For: "...)
 	for value := range a.Request.In.Header.Values("X-Forwarded-For") {
 		if bytes.IndexByte(value, '\r') < 0 {

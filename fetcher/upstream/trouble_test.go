@@ -75,7 +75,7 @@ func TestDo_ClientLeaves(t *testing.T) {
 		go func() {
 			r := request("GET "+path, "", "")
 			defer matcher.Release(r)
-			_, _, err := whole(u, &Asked{Request: r, Waiter: c})
+			_, _, err := whole(u, &Request{Request: r, Waiter: c})
 			done <- err
 		}()
 		if got := <-arrived; got != path {
@@ -105,7 +105,7 @@ func TestDo_PlacesInOrder(t *testing.T) {
 		go func() {
 			r := request("GET "+path, "", "")
 			defer matcher.Release(r)
-			_, _, err := whole(u, &Asked{Request: r, Waiter: c})
+			_, _, err := whole(u, &Request{Request: r, Waiter: c})
 			done <- err
 		}()
 	}
@@ -138,7 +138,7 @@ func TestDo_PlacesInOrder(t *testing.T) {
 		t.Fatal("there is no free connection slot")
 	}
 	x := NewExchange()
-	if err := short.Do(x, &Asked{Request: r, Waiter: newPatron()}); !errors.Is(err, ErrTimeout) || x.Waited == 0 {
+	if err := short.Do(x, &Request{Request: r, Waiter: newPatron()}); !errors.Is(err, ErrTimeout) || x.Waited == 0 {
 		t.Errorf("got %v after %v", err, x.Waited)
 	}
 	release <- struct{}{}
@@ -150,7 +150,7 @@ func TestDo_Timeout(t *testing.T) {
 	defer close(release)
 	for _, w := range []Waiter{nil, newPatron()} {
 		r := request("GET /", "", "")
-		if _, _, err := whole(made(t, url, ", timeout: 80ms"), &Asked{Request: r, Waiter: w}); !errors.Is(err, ErrTimeout) {
+		if _, _, err := whole(made(t, url, ", timeout: 80ms"), &Request{Request: r, Waiter: w}); !errors.Is(err, ErrTimeout) {
 			t.Errorf("got %v", err)
 		}
 		matcher.Release(r)
@@ -158,11 +158,11 @@ func TestDo_Timeout(t *testing.T) {
 	slow, _ := scripted(t, "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nab", "")
 	r := request("GET /", "", "")
 	defer matcher.Release(r)
-	if _, body, err := whole(made(t, slow, ", timeout: 20"), &Asked{Request: r}); err == nil || body != "ab" {
+	if _, body, err := whole(made(t, slow, ", timeout: 20"), &Request{Request: r}); err == nil || body != "ab" {
 		t.Errorf("got %q, %v", body, err)
 	}
 	refused := made(t, "http://127.0.0.1:1", "")
-	if _, _, err := whole(refused, &Asked{Request: r}); err == nil || errors.Is(err, ErrTimeout) {
+	if _, _, err := whole(refused, &Request{Request: r}); err == nil || errors.Is(err, ErrTimeout) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -215,7 +215,7 @@ func TestDo_KeptConnections(t *testing.T) {
 		var errs []error
 		for range 2 {
 			r := request(c.method+" /", "", "body")
-			_, _, err := whole(u, &Asked{Request: r})
+			_, _, err := whole(u, &Request{Request: r})
 			errs = append(errs, err)
 			matcher.Release(r)
 			if c.ended {
@@ -235,11 +235,11 @@ func TestDo_KeptConnections(t *testing.T) {
 }
 
 // An upstream may answer before it has read a large body, and then close the connection.
-func TestDo_EarlyAnswers(t *testing.T) {
+func TestDo_EarlyResponses(t *testing.T) {
 	url, _ := scripted(t, "HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig")
 	r := request("POST /", "", strings.Repeat("b", 8<<20))
 	defer matcher.Release(r)
-	if status, body, err := whole(made(t, url, ""), &Asked{Request: r}); err == nil && (status != 413 || body != "big") {
+	if status, body, err := whole(made(t, url, ""), &Request{Request: r}); err == nil && (status != 413 || body != "big") {
 		t.Errorf("%d %q", status, body)
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -248,7 +248,7 @@ func TestDo_EarlyAnswers(t *testing.T) {
 	}))
 	defer s.Close()
 	u := made(t, s.URL, "")
-	if status, body, err := whole(u, &Asked{Request: r}); err != nil || status != 200 || len(body) != 8<<20 {
+	if status, body, err := whole(u, &Request{Request: r}); err != nil || status != 200 || len(body) != 8<<20 {
 		t.Errorf("%d, %d bytes, %v", status, len(body), err)
 	}
 }
@@ -266,7 +266,7 @@ func TestDo_Allocations(t *testing.T) {
 	once := func() {
 		begun = time.Now()
 		x := NewExchange()
-		if err := u.Do(x, &Asked{Request: r, Room: room[:0]}); err != nil || string(x.Body) != "hello" || x.First.Before(begun) {
+		if err := u.Do(x, &Request{Request: r, Room: room[:0]}); err != nil || string(x.Body) != "hello" || x.First.Before(begun) {
 			t.Fatal(err, x.Body)
 		}
 		x.Free()

@@ -2,7 +2,7 @@
 // connections and the places of requests in progress; an Exchange is one request to it:
 //
 //	x := upstream.NewExchange()
-//	err := u.Do(x, &upstream.Asked{Request: r, Waiter: connection})
+//	err := u.Do(x, &upstream.Request{Request: r, Waiter: connection})
 //	… x.Status, x.Fields, x.Body …
 //	for !x.Whole { n, err := x.Read(buffer); … }   // the rest of a long body
 //	x.Close()

@@ -18,7 +18,7 @@ import (
 // scripted starts an upstream that answers each connection with the next of the given answers once
 // it has read a head, and then closes the connection. The channel receives what the upstream has
 // read.
-func scripted(t testing.TB, answers ...string) (url string, read <-chan string) {
+func scripted(t testing.TB, responses ...string) (url string, read <-chan string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -27,7 +27,7 @@ func scripted(t testing.TB, answers ...string) (url string, read <-chan string) 
 	t.Cleanup(func() { _ = l.Close() })
 	heads := make(chan string, 100)
 	go func() {
-		for _, answer := range answers {
+		for _, response := range responses {
 			c, err := l.Accept()
 			if err != nil {
 				return
@@ -41,7 +41,7 @@ func scripted(t testing.TB, answers ...string) (url string, read <-chan string) 
 				}
 			}
 			heads <- string(b[:n])
-			_, _ = io.WriteString(c, answer)
+			_, _ = io.WriteString(c, response)
 			_ = c.Close()
 		}
 	}()
@@ -69,7 +69,7 @@ func request(line, headers, body string) *matcher.Request {
 }
 
 // whole sends a request and reads the whole answer.
-func whole(u *Upstream, a *Asked) (status int, body string, err error) {
+func whole(u *Upstream, a *Request) (status int, body string, err error) {
 	x := NewExchange()
 	defer x.Free()
 	if err := u.Do(x, a); err != nil {
@@ -98,7 +98,7 @@ func TestDo_TheLimitOfAHeadIsExact(t *testing.T) {
 			head := ok + strings.Repeat("b\r\nA: ", lines-1)
 			url, _ := scripted(t, head+strings.Repeat("b", size-len(head)-len(end))+end)
 			r := request("POST /", "", "")
-			if status, _, err := whole(made(t, url, ""), &Asked{Request: r}); !errors.Is(err, want) || err == nil && status != 200 {
+			if status, _, err := whole(made(t, url, ""), &Request{Request: r}); !errors.Is(err, want) || err == nil && status != 200 {
 				t.Errorf("a head of %d bytes in %d lines: got %d, %v, want %v", size, lines, status, err, want)
 			}
 			matcher.Release(r)
@@ -108,9 +108,9 @@ func TestDo_TheLimitOfAHeadIsExact(t *testing.T) {
 
 // If two readers could disagree about where an answer ends or what its headers are, no part of it
 // is passed on.
-func TestDo_MalformedAnswersAreRefused(t *testing.T) {
+func TestDo_MalformedResponsesAreRefused(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\n"
-	for answer, want := range map[string]error{
+	for response, want := range map[string]error{
 		"rubbish\r\n\r\n":                                                       http1.ErrStatus,
 		"\r\n" + ok + "\r\n":                                                    http1.ErrStatus,
 		"HTTP/2.0 200 OK\r\n\r\n":                                               http1.ErrStatus,
@@ -158,19 +158,19 @@ func TestDo_MalformedAnswersAreRefused(t *testing.T) {
 		ok + strings.Repeat("A: "+strings.Repeat("b", 200)+"\r\n", 2000) + "\r\n":              http1.ErrHead,
 		strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 20) + ok + "Content-Length: 0\r\n\r\n": errInterim,
 	} {
-		url, _ := scripted(t, answer)
+		url, _ := scripted(t, response)
 		r := request("POST /", "", "")
-		if status, body, err := whole(made(t, url, ""), &Asked{Request: r}); !errors.Is(err, want) {
-			t.Errorf("%.120q: got %d %q %v, want %v", answer, status, body, err, want)
+		if status, body, err := whole(made(t, url, ""), &Request{Request: r}); !errors.Is(err, want) {
+			t.Errorf("%.120q: got %d %q %v, want %v", response, status, body, err, want)
 		}
 		matcher.Release(r)
 	}
 }
 
-func TestDo_AnswersAreReadToTheirEnd(t *testing.T) {
+func TestDo_ResponsesAreReadToTheirEnd(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\n"
 	long := strings.Repeat("0123456789", 20_000)
-	for _, c := range []struct{ method, answer, want string }{
+	for _, c := range []struct{ method, response, want string }{
 		{"GET", ok + "Content-Length: 2\r\n\r\nab", "200 ab"},
 		{"GET", ok + "Content-Length: 2\r\n\r\nabHTTP/1.1 200 OK\r\n", "200 ab"},
 		{"GET", ok + "Content-Length: 200000\r\n\r\n" + long, "200 " + long},
@@ -189,15 +189,15 @@ func TestDo_AnswersAreReadToTheirEnd(t *testing.T) {
 		{"GET", "HTTP/1.1 200", "0 : the upstream closed the connection before its answer was complete"},
 		{"POST", "", "0 : the upstream closed the connection without an answer"},
 	} {
-		url, _ := scripted(t, c.answer)
+		url, _ := scripted(t, c.response)
 		r := request(c.method+" /", "", "")
-		status, body, err := whole(made(t, url, ""), &Asked{Request: r})
+		status, body, err := whole(made(t, url, ""), &Request{Request: r})
 		got := fmt.Sprintf("%d %s", status, body)
 		if err != nil {
 			got += ": " + err.Error()
 		}
 		if got != c.want {
-			t.Errorf("%s %.100q: got %.100q, want %.100q", c.method, c.answer, got, c.want)
+			t.Errorf("%s %.100q: got %.100q, want %.100q", c.method, c.response, got, c.want)
 		}
 		matcher.Release(r)
 	}
@@ -206,7 +206,7 @@ func TestDo_AnswersAreReadToTheirEnd(t *testing.T) {
 // Headers of the client that concern its connection are not passed on, and nothing that the client
 // sends can become an additional header or request.
 func TestDo_RequestsAreWhatClientsSent(t *testing.T) {
-	const answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+	const response = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 	for _, c := range []struct{ more, line, headers, body, want string }{
 		{"", "GET /a/../b?c=%20#", "X-a: b\r\nAccept:  */* \r\n", "", "GET /v2/a/../b?c=%20# HTTP/1.1|Host: {host}|X-a: b|Accept: */*|Via: 1.1 mockserver-1||"},
 		{"", "GET http://other/x?y", "Host: other\r\n", "", "GET /v2/x?y HTTP/1.1|Host: {host}|Via: 1.1 mockserver-1||"},
@@ -222,10 +222,10 @@ func TestDo_RequestsAreWhatClientsSent(t *testing.T) {
 		{"", "POST /", "Connection: Upgrade\r\nUpgrade: websocket\r\n", "", "POST /v2/ HTTP/1.1|Host: {host}|Via: 1.1 mockserver-1||"},
 		{"", "GET /", "Via: 1.0 other\r\n", "", "GET /v2/ HTTP/1.1|Host: {host}|Via: 1.0 other|Via: 1.1 mockserver-1||"},
 	} {
-		url, heads := scripted(t, answer)
+		url, heads := scripted(t, response)
 		u := made(t, url+"/v2/", c.more)
 		r := request(c.line, c.headers, c.body)
-		if _, _, err := whole(u, &Asked{Request: r}); err != nil {
+		if _, _, err := whole(u, &Request{Request: r}); err != nil {
 			t.Errorf("%s: %v", c.line, err)
 			continue
 		}
@@ -235,9 +235,9 @@ func TestDo_RequestsAreWhatClientsSent(t *testing.T) {
 		}
 		matcher.Release(r)
 	}
-	url, heads := scripted(t, answer) // HTTP/1.0 may have no Host
+	url, heads := scripted(t, response) // HTTP/1.0 may have no Host
 	r := matcher.Acquire(matcher.Input{Method: []byte("GET"), Target: []byte("/"), Header: matcher.Header("\r\n")})
-	if _, _, err := whole(made(t, url, ", host: pass"), &Asked{Request: r}); err != nil {
+	if _, _, err := whole(made(t, url, ", host: pass"), &Request{Request: r}); err != nil {
 		t.Error(err)
 	} else if got := <-heads; !strings.Contains(got, "\r\nHost: "+strings.TrimPrefix(url, "http://")+"\r\n") {
 		t.Errorf("without a Host of the client: %q", got)
@@ -253,14 +253,14 @@ func TestDo_RequestsAreWhatClientsSent(t *testing.T) {
 		"X-A: b\x00\r\n":                             errRequestHeader,
 	} {
 		r := request("GET /", headers, "")
-		if _, _, err := whole(made(t, "http://127.0.0.1:1", ""), &Asked{Request: r}); !errors.Is(err, want) {
+		if _, _, err := whole(made(t, "http://127.0.0.1:1", ""), &Request{Request: r}); !errors.Is(err, want) {
 			t.Errorf("%q: got %v, want %v", headers, err, want)
 		}
 		matcher.Release(r)
 	}
 	for _, target := range []string{"", "x", "/a b", "/a\r\nX: y", "/a#b", "/\xc3\xa9"} {
 		r := request("GET /", "", "")
-		if _, _, err := whole(made(t, "http://127.0.0.1:1", ""), &Asked{Request: r, Target: []byte(target)}); !errors.Is(err, errTarget) {
+		if _, _, err := whole(made(t, "http://127.0.0.1:1", ""), &Request{Request: r, Target: []byte(target)}); !errors.Is(err, errTarget) {
 			t.Errorf("%q: got %v", target, err)
 		}
 		matcher.Release(r)
@@ -271,7 +271,7 @@ func TestDo_Forwarded(t *testing.T) {
 	url, heads := scripted(t, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 	r := request("GET /", "X-Forwarded-For: 198.51.100.1\r\nX-Forwarded-Host: untrue\r\n", "")
 	defer matcher.Release(r)
-	if _, _, err := whole(made(t, url, ""), &Asked{Request: r, Forwarded: true, Target: []byte("/x?y")}); err != nil {
+	if _, _, err := whole(made(t, url, ""), &Request{Request: r, Forwarded: true, Target: []byte("/x?y")}); err != nil {
 		t.Fatal(err)
 	}
 	got := <-heads
@@ -285,16 +285,16 @@ func TestDo_Forwarded(t *testing.T) {
 	}
 }
 
-func FuzzAnswer(f *testing.F) {
+func FuzzResponse(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nA: b\r\n\r\n"), false)
 	f.Add([]byte("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: X\r\nX: y\r\n\r\nabc"), true)
-	f.Fuzz(func(t *testing.T, answer []byte, head bool) {
+	f.Fuzz(func(t *testing.T, response []byte, head bool) {
 		method := "GET"
 		if head {
 			method = "HEAD"
 		}
 		x := NewExchange()
-		x.from = strings.NewReader(string(answer))
+		x.from = strings.NewReader(string(response))
 		x.upstream = &Upstream{}
 		if x.readHead([]byte(method)) != nil {
 			return
@@ -310,8 +310,8 @@ func FuzzAnswer(f *testing.F) {
 				break
 			}
 		}
-		if total > len(answer) {
-			t.Errorf("%d bytes of %d", total, len(answer))
+		if total > len(response) {
+			t.Errorf("%d bytes of %d", total, len(response))
 		}
 		for _, f := range x.Fields {
 			if http1.HasControl(f.Name) || http1.HasControl(f.Value) || len(f.Name) == 0 || isConnection(f.Name) && !http1.IsName(f.Name, "host") && !http1.IsName(f.Name, "expect") {

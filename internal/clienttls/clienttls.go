@@ -39,9 +39,9 @@ func Find(dir, name string) string {
 		return ""
 	}
 	path := filepath.FromSlash(name)
-	if beside := filepath.Join(dir, path); !filepath.IsAbs(path) {
-		if _, err := os.Stat(beside); err == nil {
-			path = beside
+	if local := filepath.Join(dir, path); !filepath.IsAbs(path) {
+		if _, err := os.Stat(local); err == nil {
+			path = local
 		}
 	}
 	return files.Absolute(path)

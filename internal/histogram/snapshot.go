@@ -114,15 +114,15 @@ func (l Snapshot) At(rank float64) (low, high float64) {
 		if before += float64(c.count); before < rank && i < len(l.cells)-1 {
 			continue
 		}
-		var beside uint64
+		var neighbour uint64
 		if i > 0 && l.cells[i-1].end == cellStart(c.end)-1 {
-			beside = l.cells[i-1].count
+			neighbour = l.cells[i-1].count
 		}
 		if i < len(l.cells)-1 && cellStart(l.cells[i+1].end) == c.end+1 {
-			beside = max(beside, l.cells[i+1].count)
+			neighbour = max(neighbour, l.cells[i+1].count)
 		}
 		start = min(start, end)
-		if c.count > 2*beside {
+		if c.count > 2*neighbour {
 			return start, end
 		}
 		at := start + (end-start)*min(max(within-0.5, 0)/float64(c.count), 1)

@@ -13,9 +13,9 @@ import (
 // methods may be called from any goroutine. See New.
 type Limiter struct {
 	perSecond int
-	tell      func(suppressed int) // logs the separate line; nil logs nothing
+	log       func(suppressed int) // logs the separate line; nil logs nothing
 
-	telling sync.Mutex // held while tell is called; locked before mu
+	logging sync.Mutex // held while tell is called; locked before mu
 
 	mu         sync.Mutex // guards the fields below
 	second     int64
@@ -26,8 +26,8 @@ type Limiter struct {
 
 // New returns a limiter that passes perSecond lines per second. tell logs how many lines were
 // suppressed, if no line follows them; nil logs nothing.
-func New(perSecond int, tell func(suppressed int)) *Limiter {
-	return &Limiter{perSecond: perSecond, tell: tell}
+func New(perSecond int, log func(suppressed int)) *Limiter {
+	return &Limiter{perSecond: perSecond, log: log}
 }
 
 // LogSuppressed returns a function that logs how many lines with a message were suppressed.
@@ -40,13 +40,13 @@ func LogSuppressed(log *slog.Logger, message string) func(suppressed int) {
 // Flush logs how many lines were suppressed, unless that has already been logged. When it returns,
 // the line has been written.
 func (p *Limiter) Flush() {
-	p.telling.Lock()
-	defer p.telling.Unlock()
+	p.logging.Lock()
+	defer p.logging.Unlock()
 	p.mu.Lock()
 	suppressed := p.reset()
 	p.mu.Unlock()
-	if suppressed > 0 && p.tell != nil {
-		p.tell(suppressed)
+	if suppressed > 0 && p.log != nil {
+		p.log(suppressed)
 	}
 }
 
@@ -70,7 +70,7 @@ func (p *Limiter) Pass(now time.Time) (suppressed int, ok bool) {
 		p.second, p.passed = second, 0
 	}
 	if p.passed >= p.perSecond {
-		if p.suppressed++; p.timer == nil && p.tell != nil {
+		if p.suppressed++; p.timer == nil && p.log != nil {
 			p.timer = time.AfterFunc(time.Second, p.Flush)
 		}
 		return 0, false

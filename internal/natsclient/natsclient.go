@@ -179,10 +179,10 @@ func (s *Servers) Connect(shown string, ping time.Duration, log *slog.Logger) (*
 
 // ReplicasOf returns how many servers store a stream that is created: as many as declared, or else
 // three in a cluster and one otherwise.
-func ReplicasOf(nc *nats.Conn, asked int) int {
+func ReplicasOf(nc *nats.Conn, wanted int) int {
 	switch {
-	case asked > 0:
-		return asked
+	case wanted > 0:
+		return wanted
 	case nc.ConnectedClusterName() != "":
 		return 3
 	}

@@ -42,8 +42,8 @@ func hasNoContent(e *item.Endpoint) bool {
 	return e.Operation != nil && e.Response.Raw && e.Response.External == nil && e.Response.Body.Value == ""
 }
 
-// Asked reports whether a request may get an answer other than the endpoint's own.
-func (o *operation) Asked(r *matcher.Request, p interface {
+// MayDiffer reports whether a request may get an answer other than the endpoint's own.
+func (o *operation) MayDiffer(r *matcher.Request, p interface {
 	Chooses() (prefers, accepts bool)
 }) bool {
 	if o.MayChoose(r) {

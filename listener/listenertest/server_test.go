@@ -230,17 +230,17 @@ func TestStart_EndsThoughARequestIsInFlight(t *testing.T) {
 			Response: config.Response{External: &config.ExternalBody{Provider: "json", Path: remote.URL}},
 		}), listener.Options{}, 0)
 	})
-	answered := make(chan error, 1)
+	done := make(chan error, 1)
 	go func() {
 		resp, err := http.Get(server.URL() + "/x")
 		if err == nil {
 			_ = resp.Body.Close() // the request should have failed
 		}
-		answered <- err
+		done <- err
 	}()
 	<-reached
 	p.end()
-	if err := <-answered; err == nil {
+	if err := <-done; err == nil {
 		t.Error("the request was answered")
 	}
 	if want := "the mock server is stopped: 1 request was cut off: " + context.DeadlineExceeded.Error(); len(p.failed) > 0 || len(p.logged) != 1 || p.logged[0] != want {

@@ -72,39 +72,39 @@ func Run(of Process) int {
 		defer out.Flush(lastWords)
 	}
 	log := logging.New(set.Format, of.Stdout, of.Stderr)
-	say := speaker{json: set.Format == "json", log: log, stdout: of.Stdout, stderr: of.Stderr, build: of.Build}
+	printer := speaker{json: set.Format == "json", log: log, stdout: of.Stdout, stderr: of.Stderr, build: of.Build}
 	switch {
 	case err != nil && set.Command == "health":
-		say.refuse(err)
+		printer.refuse(err)
 		return exitFailed
 	case err != nil:
-		return say.refuse(err)
+		return printer.refuse(err)
 	}
-	if code, done := say.withoutConfiguration(set); done {
+	if code, done := printer.withoutConfiguration(set); done {
 		return code
 	}
-	say.strays(set.Command, of.Environ)
+	printer.strays(set.Command, of.Environ)
 	paths, err := set.Sources()
 	if err != nil {
-		return say.refuse(err)
+		return printer.refuse(err)
 	}
 	p := program{log: log, out: out, build: of.Build, settings: set, opts: admin.ServerOptions(set, of.Env, log, of.Build.Version)}
 	if p.opts.TLS, p.adminTLS, err = admin.TLSOf(set); err != nil {
-		return say.cannotStart(err)
+		return printer.cannotStart(err)
 	}
 	p.imported.Log = log
 	defer p.imported.Close()
 	p.files = listener.NewReloader(p.loader(), paths...)
 	p.files.Served = of.FreeMemory
 	if p.admin, err = admin.OpenAs(set, p.adminOptions()); err != nil {
-		return say.cannotStart(err)
+		return printer.cannotStart(err)
 	}
 	defer p.admin.CloseSoon()
 	if of.Prepare != nil && set.Command == "serve" {
 		of.Prepare(log)
 	}
 	code := exitOK
-	if s := untilSignal(of.Signals, func() { code = p.begin(say) }, p.discard); s != nil {
+	if s := untilSignal(of.Signals, func() { code = p.begin(printer) }, p.discard); s != nil {
 		log.Error("stopped while loading", "signal", s.String())
 		return exitFailed
 	}
@@ -149,20 +149,20 @@ func commandOf(of Process) func(args []string) int {
 
 // begin reads the configuration, and starts the server, or runs validate or export. The exit code
 // counts only if no server was started.
-func (p *program) begin(say speaker) (code int) {
+func (p *program) begin(printer speaker) (code int) {
 	spec := p.files.Load()
 	switch p.settings.Command {
 	case "validate":
-		return say.validate(spec, p.opts)
+		return printer.validate(spec, p.opts)
 	case "export":
-		return say.export(spec, p)
+		return printer.export(spec, p)
 	}
 	server, err := listener.Start(spec, p.opts)
 	if errors.Is(err, syscall.EADDRINUSE) && p.admin.Holds(p.opts.Port) { // this program's admin address uses it
 		err = fmt.Errorf("%w: it is on port %d, the port of the mocks", admin.ErrAddress, p.opts.Port)
 	}
 	if err != nil {
-		return say.cannotStart(err)
+		return printer.cannotStart(err)
 	}
 	p.server = server
 	return exitOK

@@ -26,7 +26,7 @@ type Call struct {
 	matched    int               // the endpoint, as returned by Match
 	values     []byte            // the values made by the endpoint's let
 	panicked   bool              // serving the call has panicked, so its state is unknown
-	whole      bool              // upstream responses are read completely, and written like any other
+	buffered   bool              // upstream responses are read completely, and written like any other
 	immediate  bool              // answered immediately, so it never shows up as in progress
 	following  *following        // its webhooks, which start when the response is written; nil for none
 	server     *Server
@@ -59,7 +59,7 @@ func (c *Call) Release() {
 	}
 	c.Reply.Room = nil
 	c.Reply.Begin()
-	c.Trace, c.fault, c.held, c.world, c.immediate, c.whole = record.Trace{}, nil, nil, nil, false, false
+	c.Trace, c.fault, c.held, c.world, c.immediate, c.buffered = record.Trace{}, nil, nil, nil, false, false
 	c.following, c.direct, c.again, c.connection = nil, false, false, ""
 	c.peer = (*wire.Connection)(nil) // nobody, without reading a variable from memory
 	calls.Put(c)

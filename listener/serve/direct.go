@@ -100,7 +100,7 @@ func (s *Server) matchDirectly(c *Call) (a *compile.Response) {
 	}()
 	sn := s.Snapshot.Load()
 	c.MaxText = s.MaxResponse // for conditions; begin sets it too late for them
-	if i := sn.match(c); i >= 0 && sn.Responses[i].Direct && (sn.Responses[i].Rules == nil || !sn.Responses[i].Operation.Asked(&c.Request, c.peer)) {
+	if i := sn.match(c); i >= 0 && sn.Responses[i].Direct && (sn.Responses[i].Rules == nil || !sn.Responses[i].Operation.MayDiffer(&c.Request, c.peer)) {
 		return &sn.Responses[i]
 	}
 	return nil

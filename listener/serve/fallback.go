@@ -107,8 +107,8 @@ func (s *Server) unmatched(sn *World, c *Call, methods []string) {
 	if len(methods) > 0 && !declaresMethod(methods, string(r.Method())) {
 		f = reply.MethodNotAllowed
 	}
-	asked := string(r.Method()) + " " + string(r.Path())
-	message := "no endpoint is declared for " + asked
+	request := string(r.Method()) + " " + string(r.Path())
+	message := "no endpoint is declared for " + request
 	reasons := sn.nearest(r)
 	if websocket.Asks(r) {
 		reasons = append(sn.Sockets.Nearest(r, namedEndpoints), reasons...)

@@ -54,16 +54,16 @@ func (s *Server) pass(a *compile.Response, c *Call) bool {
 		}
 	}
 	x.Exchange = upstream.NewExchange()
-	asked := upstream.Asked{Request: &c.Request, Target: p.Fixed, Forwarded: p.Forwarded, Room: c.Reply.Room, Waiter: c.waiter()}
+	request := upstream.Request{Request: &c.Request, Target: p.Fixed, Forwarded: p.Forwarded, Room: c.Reply.Room, Waiter: c.waiter()}
 	if p.Path != nil {
 		x.target = p.Path.Append(x.target[:0], &c.Request)
-		asked.Target = x.target
+		request.Target = x.target
 	}
-	if c.whole || len(a.Hooks) > 0 { // a fault or a webhook may need all of it
-		asked.Most = int64(s.MaxResponse)
+	if c.buffered || len(a.Hooks) > 0 { // a fault or a webhook may need all of it
+		request.Most = int64(s.MaxResponse)
 	}
 	begun := time.Now()
-	err := p.To.Do(x.Exchange, &asked)
+	err := p.To.Do(x.Exchange, &request)
 	c.Trace.Proxied, c.Trace.Upstream, c.Trace.Place = true, max(waited+time.Since(begun), 1), x.Waited
 	if err != nil {
 		return s.failPassing(a, c, err)
@@ -74,12 +74,12 @@ func (s *Server) pass(a *compile.Response, c *Call) bool {
 	x.coded = reply.Coded{Max: int64(s.MaxResponse)}
 	c.Reply.Coded = &x.coded
 	for _, f := range x.Fields {
-		if !p.Sets(f.Name) && !(c.whole && ascii.EqualFold(f.Name, "date")) { // other encoders write their own
+		if !p.Sets(f.Name) && !(c.buffered && ascii.EqualFold(f.Name, "date")) { // other encoders write their own
 			c.Reply.Add(reply.Text(f.Name), reply.Text(f.Value))
 		}
 	}
 	a.Declare(&c.Reply, &c.Request)
-	if !c.whole || c.isHead() {
+	if !c.buffered || c.isHead() {
 		x.passed = reply.Passed{Reason: reply.Text(x.Reason), Length: x.Length, Whole: x.Whole}
 		c.Reply.Passed = &x.passed
 	}

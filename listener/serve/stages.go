@@ -76,7 +76,7 @@ func (s *Server) serveMatched(a *compile.Response, c *Call, notify bool) {
 	if conn, _ := c.peer.(*wire.Connection); conn != nil && !a.Direct { // it may wait, which earlier responses must not
 		_ = conn.Flush() // if this fails, so does writing the response
 	}
-	if a.Rules != nil && (a.Disturbed || a.Operation.Asked(&c.Request, c.peer)) {
+	if a.Rules != nil && (a.Disturbed || a.Operation.MayDiffer(&c.Request, c.peer)) {
 		s.disturb(a, c, notify)
 	} else if given := s.respond(a, c); given != nil && notify {
 		s.notify(given, c)
@@ -109,7 +109,7 @@ func (s *Server) disturb(a *compile.Response, c *Call, notify bool) {
 		defer held.Leave()
 	}
 	drawn := a.Rules.Draw(&c.Request) // before the reply, which may also draw random numbers
-	c.whole = drawn.Fault != nil
+	c.buffered = drawn.Fault != nil
 	switch {
 	case chosen != nil:
 	case a.Outcomes != nil:

@@ -158,9 +158,9 @@ func newComparer(r *matcher.Request) *comparer {
 
 // costs estimates the cost of a route with the mark m for a request with the mark asked. Bits
 // missing from the request count fully, extra bits count half, since they may belong to parameters.
-func (m *mark) costs(asked *mark) (cost int) {
+func (m *mark) costs(wanted *mark) (cost int) {
 	for i, set := range m {
-		cost += 2*bits.OnesCount64(set&^asked[i]) + bits.OnesCount64(asked[i]&^set)
+		cost += 2*bits.OnesCount64(set&^wanted[i]) + bits.OnesCount64(wanted[i]&^set)
 	}
 	return cost
 }
@@ -172,9 +172,9 @@ type likeness struct{ index, cost int }
 func (c *comparer) likest(x *Index) []likeness {
 	var best []likeness
 	worst := math.MaxInt
-	asked := c.markOf()
+	wanted := c.markOf()
 	for i := range x.marks {
-		cost := x.marks[i].costs(&asked)
+		cost := x.marks[i].costs(&wanted)
 		if cost >= worst {
 			continue
 		}

@@ -14,7 +14,7 @@ const maxAsks = 1000
 // the source tries them.
 type Asks struct {
 	earlier []askable
-	asked   int
+	added   int
 }
 
 // askable is an endpoint that may answer a request.
@@ -30,7 +30,7 @@ type askable struct {
 // an earlier endpoint that may match also counts as correct. After maxAsks requests, Add does
 // nothing.
 func (a *Asks) Add(d *draft.Draft, method string, path Path, ask *draft.Ask, want *draft.Response) {
-	if a.asked >= maxAsks || len(a.earlier) >= 4*maxAsks {
+	if a.added >= maxAsks || len(a.earlier) >= 4*maxAsks {
 		return
 	}
 	if known := ask != nil && want != nil; known {
@@ -44,7 +44,7 @@ func (a *Asks) Add(d *draft.Draft, method string, path Path, ask *draft.Ask, wan
 			}
 		}
 		if known {
-			a.asked++
+			a.added++
 			ask.Method = method
 			d.Asks = append(d.Asks, *ask)
 		}

@@ -16,7 +16,7 @@ func ExpressionPath(expression string) (p Path, condition string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	said := true
+	described := true
 	for i, part := range splitTop(expression, '/') {
 		text, literal := literalOf(part)
 		switch {
@@ -28,13 +28,13 @@ func ExpressionPath(expression string) (p Path, condition string, err error) {
 		case literal:
 			p = append(p, Segment{Literal, text})
 		case oneSegment(part):
-			said = said && part == "[^/]+"
+			described = described && part == "[^/]+"
 			p = append(p, Segment{Param, "p" + strconv.Itoa(len(p)+1)})
 		default:
 			return append(p, Segment{Rest, "rest"}), whole, nil
 		}
 	}
-	if said {
+	if described {
 		whole = ""
 	}
 	return p, whole, nil

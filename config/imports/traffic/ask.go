@@ -29,7 +29,7 @@ func (g *group) ask(order []*keyed) {
 		}
 		host, _, _ := strings.Cut(g.words.texts[r.place], "\x00")
 		a := draft.Ask{Pos: g.pos(r), Name: g.name, Method: g.method, Target: target, Host: host,
-			Header: asked(split(g.store.get(r.sent, &g.buf[0]))), Body: slices.Clone(g.store.get(r.request, &g.buf[0]))}
+			Header: requestHeaders(split(g.store.get(r.sent, &g.buf[0]))), Body: slices.Clone(g.store.get(r.request, &g.buf[0]))}
 		seen := map[[2]uint32]bool{}
 		for _, r := range records {
 			id := [2]uint32{uint32(r.status), r.body}
@@ -62,9 +62,9 @@ func (g *group) ask(order []*keyed) {
 	}
 }
 
-// asked returns the headers of a request that can be sent: some programs also write things that are
+// requestHeaders returns the headers of a request that can be sent: some programs also write things that are
 // not headers into the headers of a HAR.
-func asked(all []draft.Field) []draft.Field {
+func requestHeaders(all []draft.Field) []draft.Field {
 	return slices.DeleteFunc(all, func(f draft.Field) bool {
 		return !semantics.IsToken(f.Name) || strings.ContainsFunc(f.Value, semantics.ForbiddenInValue)
 	})

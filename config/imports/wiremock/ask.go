@@ -38,9 +38,9 @@ func (r *reader) asksScenario(n *syntax.Node) bool {
 	if name == "" {
 		return true
 	}
-	if state := text(get(n, "requiredScenarioState")); state != "" && state != "Started" || r.asked[name] {
+	if state := text(get(n, "requiredScenarioState")); state != "" && state != "Started" || r.requested[name] {
 		return false
 	}
-	r.asked[name] = true
+	r.requested[name] = true
 	return true
 }

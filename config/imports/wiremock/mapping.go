@@ -12,7 +12,7 @@ type reader struct {
 	order     language.Order
 	upstreams language.Upstreams
 	asks      language.Asks
-	asked     map[string]bool   // scenarios of which a mapping was requested
+	requested map[string]bool   // scenarios of which a mapping was requested
 	scenarios map[string]string // their names in the configuration
 	taken     map[string]bool   // their names in the configuration
 	names     []string          // of scenarios, in their order

@@ -70,7 +70,7 @@ func isDirectory(path string) bool {
 
 // Read adds the mappings of a file or directory.
 func Read(s *draft.Source, d *draft.Draft, _ draft.Options) error {
-	r := &reader{Draft: d, scenarios: map[string]string{}, taken: map[string]bool{}, strict: map[string]bool{}, asked: map[string]bool{}}
+	r := &reader{Draft: d, scenarios: map[string]string{}, taken: map[string]bool{}, strict: map[string]bool{}, requested: map[string]bool{}}
 	if !s.Dir {
 		dir := filepath.Dir(s.Name)
 		if err := r.file(s, filepath.Join(dir, "__files"), filepath.Join(filepath.Dir(dir), "__files")); err != nil {

@@ -69,12 +69,12 @@ func ownResponses(responses *syntax.Node, e *item.Endpoint) {
 func writeResponse(responses *syntax.Node, r *item.Response, when circumstance) {
 	status := cmp.Or(r.Status, http.StatusOK)
 	t := responses.Make(strconv.Itoa(status))
-	said := cmp.Or(when.String(), http.StatusText(status), "status "+strconv.Itoa(status))
+	description := cmp.Or(when.String(), http.StatusText(status), "status "+strconv.Itoa(status))
 	switch before := t.Get("description"); {
 	case before == nil:
-		t.SetText("description", said)
-	case !when.always() && !strings.Contains("\n"+before.AsText()+"\n", "\n"+said+"\n"):
-		t.SetText("description", before.AsText()+"\n"+said)
+		t.SetText("description", description)
+	case !when.always() && !strings.Contains("\n"+before.AsText()+"\n", "\n"+description+"\n"):
+		t.SetText("description", before.AsText()+"\n"+description)
 	}
 	for _, h := range r.Headers {
 		if strings.EqualFold(h.Name, "Content-Type") {

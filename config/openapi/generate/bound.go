@@ -36,10 +36,10 @@ type PathParameter struct {
 	Object string
 }
 
-// Asked finds the members of a generated JSON body that have the values of path parameters. It
+// Bind finds the members of a generated JSON body that have the values of path parameters. It
 // returns nil when there are none. A member is left unchanged when its schema does not accept all
 // values that the schema of the parameter accepts.
-func (c *Content) Asked(body []byte, parameters []PathParameter) *BoundMembers {
+func (c *Content) Bind(body []byte, parameters []PathParameter) *BoundMembers {
 	if c.schema == nil || !jsonvalue.IsJSON(jsonvalue.BaseType(c.Media)) || c.schema.Value.Example != nil || len(c.schema.Value.Examples) > 0 {
 		return nil
 	}

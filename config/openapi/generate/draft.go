@@ -43,13 +43,13 @@ type draft struct {
 	wild  bool // any allowed value will do, even an unreadable one, because readable ones do not fit
 	// open means that an object may have properties that one of its schemas neither declares
 	// nor allows.
-	open   bool
-	check  validator
-	beside *invent.Facts      // of the object being made
-	active []*openapi3.Schema // being made, the outermost first
-	effort int
-	why    string // why the first failed part could not be made
-	at     string // the JSON pointer of the schema in the document, for warnings
+	open     bool
+	check    validator
+	siblings *invent.Facts      // of the object being made
+	active   []*openapi3.Schema // being made, the outermost first
+	effort   int
+	why      string // why the first failed part could not be made
+	at       string // the JSON pointer of the schema in the document, for warnings
 }
 
 // ask describes the value to generate: the schemas it must satisfy, the name of its property, and

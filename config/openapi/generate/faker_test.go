@@ -58,8 +58,8 @@ func TestFakerTimes(t *testing.T) {
 	}
 }
 
-// TestFakersFitWhatIsBeside: the values for hints belong to the person that the object describes.
-func TestFakersFitWhatIsBeside(t *testing.T) {
+// TestFakersFitTheirSiblings: the values for hints belong to the person that the object describes.
+func TestFakersFitTheirSiblings(t *testing.T) {
 	bodies(t, object(`"a": {"x-faker": "name.firstName"}, "b": {"x-faker": "name.lastName"}, "c": {"x-faker": "internet.email"}`), func(t *testing.T, o map[string]any) {
 		if want := strings.ToLower(fmt.Sprint(o["a"], ".", o["b"], "@example.com")); o["c"] != want {
 			t.Errorf("%s, want %s", o["c"], want)

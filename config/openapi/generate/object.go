@@ -93,11 +93,11 @@ func (m *Maker) orderOf(s *openapi3.Schema) []string {
 // object generates an object. A bare object has as few properties as allowed.
 func (d *draft) object(g *merged, a ask, bare bool) (any, bool) {
 	chosen, ok := d.chosen(g, a.room, bare)
-	room, outer, left := a.room, d.beside, len(chosen)
-	d.beside = &invent.Facts{Rand: d.random, Today: d.m.Today, Beside: &jsonvalue.Object{}}
-	defer func() { d.beside = outer }()
+	room, outer, left := a.room, d.siblings, len(chosen)
+	d.siblings = &invent.Facts{Rand: d.random, Today: d.m.Today, Beside: &jsonvalue.Object{}}
+	defer func() { d.siblings = outer }()
 	for _, p := range chosen {
-		d.beside.Names = append(d.beside.Names, p.name)
+		d.siblings.Names = append(d.siblings.Names, p.name)
 	}
 	values := map[string]any{}
 	for _, given := range []bool{true, false} { // the others fit what the document gives
@@ -117,7 +117,7 @@ func (d *draft) object(g *merged, a ask, bare bool) (any, bool) {
 				d.why = why // the property is optional
 			}
 			if given {
-				d.beside.Beside.Set(p.name, v)
+				d.siblings.Beside.Set(p.name, v)
 			}
 		}
 	}
@@ -161,11 +161,11 @@ func sizeOf(v any) int {
 // factsOf returns the facts from which a value is invented: those of its object, so that its values
 // agree with each other, or separate facts for a value that need not agree with others.
 func (d *draft) factsOf(a ask) *invent.Facts {
-	if d.beside == nil || a.alone || a.taken != nil {
+	if d.siblings == nil || a.alone || a.taken != nil {
 		return &invent.Facts{Rand: d.random, Today: d.m.Today, Name: a.name, Wide: d.wild}
 	}
-	d.beside.Name, d.beside.Wide = a.name, d.wild
-	return d.beside
+	d.siblings.Name, d.siblings.Wide = a.name, d.wild
+	return d.siblings
 }
 
 // member generates the value of a property.

@@ -45,8 +45,8 @@ type detail struct {
 }
 
 const (
-	deepestTold = 4  // how deeply nested objects are searched
-	mostTold    = 20 // how many violations are listed
+	maxDepth  = 4  // how deeply nested objects are searched
+	maxListed = 20 // how many violations are listed
 )
 
 // Names that show the purpose of a property, in lower case without punctuation.
@@ -61,7 +61,7 @@ var (
 func (d *detail) write(o *jsonvalue.Object, depth int, isValid func() bool) {
 	for i := range o.Members {
 		m := &o.Members[i]
-		if inner, ok := m.Value.(*jsonvalue.Object); ok && depth < deepestTold {
+		if inner, ok := m.Value.(*jsonvalue.Object); ok && depth < maxDepth {
 			d.write(inner, depth+1, isValid)
 		}
 		if v, ok := d.value(m.Name, m.Value); ok {
@@ -77,21 +77,21 @@ func (d *detail) write(o *jsonvalue.Object, depth int, isValid func() bool) {
 func (d *detail) value(name string, before any) (v any, ok bool) {
 	plain := plainName(name)
 	of := func(names []string) bool { return slices.Contains(names, plain) }
-	isWhole := d.refusal != nil
+	isRefusal := d.refusal != nil
 	text, isText := before.(string)
 	number, isNumber := before.(json.Number)
 	items, isList := before.([]any)
 	switch {
 	case isText && of(messageNames):
 		return d.Message, true
-	case isWhole && isText && of(statusNames) && isStatus(text):
+	case isRefusal && isText && of(statusNames) && isStatus(text):
 		return strconv.Itoa(d.refusal.Status), true
-	case isWhole && isNumber && of(statusNames) && (plain != "code" || isStatus(string(number))):
+	case isRefusal && isNumber && of(statusNames) && (plain != "code" || isStatus(string(number))):
 		return json.Number(strconv.Itoa(d.refusal.Status)), true
-	case isWhole && isList:
-		said := func(part string) bool { return strings.Contains(plain, part) }
-		return d.list(append(items, "")[0]), slices.ContainsFunc(listNames, said)
-	case isWhole:
+	case isRefusal && isList:
+		mentions := func(part string) bool { return strings.Contains(plain, part) }
+		return d.list(append(items, "")[0]), slices.ContainsFunc(listNames, mentions)
+	case isRefusal:
 		return nil, false
 	case isText && plain == "in":
 		return d.In, true
@@ -110,7 +110,7 @@ func (d *detail) value(name string, before any) (v any, ok bool) {
 // list returns the violations in the form of an existing item.
 func (d *detail) list(like any) (all []any) {
 	o, isObject := like.(*jsonvalue.Object)
-	for _, v := range d.refusal.Violations[:min(mostTold, len(d.refusal.Violations))] {
+	for _, v := range d.refusal.Violations[:min(maxListed, len(d.refusal.Violations))] {
 		if !isObject {
 			all = append(all, v.Pointer+" "+v.Message)
 			continue

@@ -85,8 +85,8 @@ func narrowed(among []*place, of func(*place) string, s string) []*place {
 	var named []*place
 	for i := range places {
 		p := &places[i]
-		said := of(p)
-		fit := strings.EqualFold(said, s) || said == p.country && (s == p.code || s == p.code3)
+		meant := of(p)
+		fit := strings.EqualFold(meant, s) || meant == p.country && (s == p.code || s == p.code3)
 		if fit && (among == nil || slices.Contains(among, p)) {
 			named = append(named, p)
 		}

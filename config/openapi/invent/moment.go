@@ -76,7 +76,7 @@ const (
 
 // timeHintOf returns the hint for a time that the words of a name indicate; "" for none.
 func timeHintOf(split []string) string {
-	last, several, said := split[len(split)-1], len(split) > 1, roleOf(split)
+	last, several, meant := split[len(split)-1], len(split) > 1, roleOf(split)
 	switch last {
 	case "date", "birthday", "birthdate", "dob":
 		return dateHint
@@ -87,11 +87,11 @@ func timeHintOf(split []string) string {
 	case "timestamp", "datetime", "created", "updated", "modified", "expires", "expiry", "expiration", "deadline":
 		return timeHint
 	case "time":
-		if said != recent || several && split[len(split)-2] == "date" {
+		if meant != recent || several && split[len(split)-2] == "date" {
 			return timeHint
 		}
 	case "on":
-		if several && said != recent {
+		if several && meant != recent {
 			return dateHint
 		}
 	case "from", "to", "until", "till":
@@ -99,7 +99,7 @@ func timeHintOf(split []string) string {
 			return timeHint
 		}
 	}
-	if split[0] == "date" && said != recent {
+	if split[0] == "date" && meant != recent {
 		return dateHint
 	}
 	return ""
@@ -114,8 +114,8 @@ type known struct {
 // moment returns a time for the property being made: one that fits its name and is in the right
 // order with the times that the document has in the same object.
 func (f *Facts) moment() time.Time {
-	said := roleOf(nameWords(f.Name))
-	w := windows[said]
+	meant := roleOf(nameWords(f.Name))
+	w := windows[meant]
 	if f.Wide {
 		w.from = min(w.from, w.to-wideDays)
 	}
@@ -128,7 +128,7 @@ func (f *Facts) moment() time.Time {
 		case slices.Contains(w.after, k.role) && from.Before(k.at):
 			from = k.at.AddDate(0, 0, 1)
 			to = from.Add(width)
-		case slices.Contains(windows[k.role].after, said) && k.at.Before(to):
+		case slices.Contains(windows[k.role].after, meant) && k.at.Before(to):
 			to = k.at
 			from = to.Add(-width)
 		}

@@ -24,13 +24,13 @@ const (
 // Escapes and braces that are allowed only without the flag are read as they are there.
 type translator struct {
 	reading
-	rest         string
-	out          strings.Builder
-	dot          string // what a dot stands for
-	lax          bool   // the expression is not valid with the flag u
-	groups       int    // capturing groups so far
-	names, asked string // the groups that have names, and that back-references have: "<year><day>"
-	highest      int    // of the numbers in back-references
+	rest              string
+	out               strings.Builder
+	dot               string // what a dot stands for
+	lax               bool   // the expression is not valid with the flag u
+	groups            int    // capturing groups so far
+	names, referenced string // the groups that have names, and that back-references have: "<year><day>"
+	highest           int    // of the numbers in back-references
 }
 
 var (
@@ -51,7 +51,7 @@ func validRegex(s string) bool {
 	if t.run() != nil || t.lax || t.highest > t.groups {
 		return false
 	}
-	for name := range strings.SplitAfterSeq(t.asked, ">") {
+	for name := range strings.SplitAfterSeq(t.referenced, ">") {
 		if !strings.Contains(t.names, name) {
 			return false
 		}
@@ -181,7 +181,7 @@ func (t *translator) escape() error {
 		size := len(s) - len(strings.TrimLeft(s[1:], "0123456789"))
 		if c == 'k' {
 			size = 1 + strings.IndexByte(s, '>')
-			t.asked += s[2:size]
+			t.referenced += s[2:size]
 		} else if n, err := strconv.Atoi(s[1:size]); err != nil || n > t.highest {
 			t.highest = max(n, 1)
 		}

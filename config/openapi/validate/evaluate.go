@@ -94,7 +94,7 @@ func (r *run) check(s *schema, v any, seen *evaluated) *fault {
 	case s.ref != nil:
 		return r.follow(s.ref(), v, seen)
 	}
-	if f := r.whole(s, v); f != nil {
+	if f := r.basics(s, v); f != nil {
 		return f
 	}
 	if seen == nil && s.hasUnevaluated() {
@@ -118,8 +118,8 @@ func (r *run) check(s *schema, v any, seen *evaluated) *fault {
 	return all.fault()
 }
 
-// whole checks the rules without which the others would only add errors: type, values and format.
-func (r *run) whole(s *schema, v any) *fault {
+// basics checks the rules without which the others would only add errors: type, values and format.
+func (r *run) basics(s *schema, v any) *fault {
 	if s.types != 0 {
 		got := typesAmong([]any{v})
 		if s.types&got == 0 || s.types&numberType == 0 && got&numberType != 0 && !rational(v).IsInt() {
@@ -387,7 +387,7 @@ func (r *run) choose(k choice, v any, seen *evaluated, all *faults) {
 	case k.oneOf != nil && (!r.lenient || k.named[name] == nil):
 		r.alternatives(k.oneOf, true, v, seen, all)
 	case !isObject:
-		all.add(r.whole(&schema{types: objectType}, v))
+		all.add(r.basics(&schema{types: objectType}, v))
 	case !ok:
 		all.add(r.wrongAt(k.property, "is required"))
 	case k.named[name] == nil:

@@ -15,12 +15,12 @@ func parsePath(path string) pathTemplate {
 		var s segmentTemplate
 		for {
 			text, rest, found := strings.Cut(segment, "{")
-			name, behind, closed := strings.Cut(rest, "}")
+			name, after, closed := strings.Cut(rest, "}")
 			if !found || !closed {
 				s.texts = append(s.texts, segment)
 				break
 			}
-			s.texts, s.names, segment = append(s.texts, text), append(s.names, name), behind
+			s.texts, s.names, segment = append(s.texts, text), append(s.names, name), after
 		}
 		t = append(t, s)
 	}

@@ -20,7 +20,7 @@ func (f *findings) explain(status int, in, pointer string, of *form, r *run) {
 		f.add(status, in, pointer, "cannot be checked: its schema has too many nested alternatives")
 	case r.fault != nil:
 		before := len(f.list) + f.more
-		t := teller{status: status, in: in, pointer: pointer, form: of, to: f, told: map[*fault]bool{}, reasons: map[*fault]string{}}
+		t := reporter{status: status, in: in, pointer: pointer, form: of, to: f, reported: map[*fault]bool{}, reasons: map[*fault]string{}}
 		t.report(r.fault)
 		if len(f.list)+f.more == before {
 			f.add(status, in, pointer, "does not fit its schema")
@@ -28,23 +28,23 @@ func (f *findings) explain(status int, in, pointer string, of *form, r *run) {
 	}
 }
 
-// teller converts faults to violations.
-type teller struct {
+// reporter converts faults to violations.
+type reporter struct {
 	status      int
 	in, pointer string
 	form        *form // the form of the value
 	to          *findings
-	// told contains the faults already reported, because several ways may lead to the same one.
-	told map[*fault]bool
+	// reported contains the faults already reported, because several ways may lead to the same one.
+	reported map[*fault]bool
 	// reasons contains the reasons why alternatives do not fit, by their faults.
 	reasons map[*fault]string
 }
 
-func (t teller) report(f *fault) {
-	if t.told[f] {
+func (t reporter) report(f *fault) {
+	if t.reported[f] {
 		return
 	}
-	t.told[f] = true
+	t.reported[f] = true
 	switch {
 	case f.kind == isGroup:
 		for _, cause := range f.causes {
@@ -61,7 +61,7 @@ func (t teller) report(f *fault) {
 }
 
 // at returns the pointer of the value that a fault is about.
-func (t teller) at(f *fault) string {
+func (t reporter) at(f *fault) string {
 	if len(f.place) == 0 {
 		return t.pointer
 	}
@@ -81,7 +81,7 @@ func (t teller) at(f *fault) string {
 
 // isSideEffect reports whether a declared property is rejected as undeclared only because another
 // part of the schema did not fit. That part already has a violation of its own.
-func (t teller) isSideEffect(f *fault) bool {
+func (t reporter) isSideEffect(f *fault) bool {
 	n := len(f.place) - 1
 	if n < 0 {
 		return false
@@ -95,7 +95,7 @@ func (t teller) isSideEffect(f *fault) bool {
 
 // alternatives reports a value that fits none of several schemas. If only one of them is meant for
 // such a value, it reports what does not fit that schema.
-func (t teller) alternatives(f *fault, at string) {
+func (t reporter) alternatives(f *fault, at string) {
 	likely := f.causes
 	for _, isOther := range []func(*fault, int) bool{isForOtherType, isForOtherValue} {
 		rest := slices.DeleteFunc(slices.Clone(likely), func(cause *fault) bool { return isOther(cause, len(f.place)) })
@@ -118,13 +118,13 @@ func (t teller) alternatives(f *fault, at string) {
 }
 
 // reason returns why the alternative of a fault does not fit; "" when there is no reason.
-func (t teller) reason(f *fault, at string) string {
+func (t reporter) reason(f *fault, at string) string {
 	if reason, ok := t.reasons[f]; ok {
 		return reason
 	}
 	var found findings
 	inside := t
-	inside.to, inside.told = &found, map[*fault]bool{}
+	inside.to, inside.reported = &found, map[*fault]bool{}
 	inside.report(f)
 	reason := ""
 	if v := found.verdict(); v != nil {

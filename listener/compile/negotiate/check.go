@@ -20,9 +20,9 @@ import (
 	"mockserver/matcher"
 )
 
-// maxToldViolations is the maximum number of violations in the message of a response. The list
+// maxListedViolations is the maximum number of violations in the message of a response. The list
 // contains all violations of the verdict.
-const maxToldViolations = 20
+const maxListedViolations = 20
 
 // refuse validates a request if validation is turned on, and answers an invalid one. It reports
 // whether it has answered.
@@ -124,8 +124,8 @@ func (o *Operation) writeErrors(r *matcher.Request, p *reply.Reply, f reply.Fail
 	for _, h := range fields {
 		p.Add(h.Name, h.Value)
 	}
-	if d.Tell != nil {
-		p.Body = d.Tell(generate.Refusal{Status: status, Message: message, Violations: v.Violations})
+	if d.ErrorBody != nil {
+		p.Body = d.ErrorBody(generate.Refusal{Status: status, Message: message, Violations: v.Violations})
 	}
 	p.Refusal = &reply.Refusal{Code: f.Code, Message: message}
 }
@@ -152,12 +152,12 @@ var usedInstead = map[int][]int{401: {401}, 422: {422, 400}, 400: {400, 422}, 41
 
 // messageOf returns a message that says what is wrong with a request to an operation.
 func messageOf(v *validate.Verdict, name string) string {
-	told := make([]string, 0, maxToldViolations)
-	for _, x := range v.Violations[:min(len(v.Violations), maxToldViolations)] {
-		told = append(told, x.Pointer+" "+x.Message)
+	listed := make([]string, 0, maxListedViolations)
+	for _, x := range v.Violations[:min(len(v.Violations), maxListedViolations)] {
+		listed = append(listed, x.Pointer+" "+x.Message)
 	}
-	message := "the request is not what " + name + " accepts: " + strings.Join(told, "; ")
-	if more := len(v.Violations) - len(told) + v.More; more > 0 {
+	message := "the request is not what " + name + " accepts: " + strings.Join(listed, "; ")
+	if more := len(v.Violations) - len(listed) + v.More; more > 0 {
 		message += fmt.Sprintf("; and %d more", more)
 		if v.Cut {
 			message += " at least"

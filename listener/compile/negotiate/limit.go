@@ -36,10 +36,10 @@ func (o *Operation) cut(r *matcher.Request, p *preferences) (body []byte, ok boo
 
 // fill replaces members of a body with the path parameters of the request.
 func (o *Operation) fill(r *matcher.Request, body []byte) []byte {
-	if o.document.Asked == nil {
+	if o.document.Bound == nil {
 		return body
 	}
-	return o.document.Asked.Fill(body, r.Param)
+	return o.document.Bound.Fill(body, r.Param)
 }
 
 // cutFresh returns a newly generated body with as many items as the request asks for.

@@ -22,7 +22,7 @@ func FuzzPrefer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line []byte, name string) {
 		var p preferences
 		p.read(line, nil)
-		if p.code != 0 && (p.code < 200 || p.code > 599) || len(p.example) > len(line) || p.wrong != "" && !p.coded && !p.told {
+		if p.code != 0 && (p.code < 200 || p.code > 599) || len(p.example) > len(line) || p.wrong != "" && !p.coded && !p.dynamicGiven {
 			t.Errorf("%q: got %+v", line, p)
 		}
 		quoted := `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`

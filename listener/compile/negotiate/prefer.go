@@ -21,13 +21,13 @@ type preferences struct {
 	implied bool   // dynamic is not from the request, but from Options.Dynamic
 	wrong   string // an error of the client; "" for none
 
-	coded, named, told bool // whether code, example and dynamic were given
+	coded, named, dynamicGiven bool // whether code, example and dynamic were given
 }
 
 // imply prefers newly generated bodies for a request that does not say otherwise, if
 // Options.Dynamic is set.
 func (p *preferences) imply(dynamic bool) {
-	if dynamic && !p.told && !p.named {
+	if dynamic && !p.dynamicGiven && !p.named {
 		p.dynamic, p.implied = true, true
 	}
 }
@@ -131,8 +131,8 @@ func (p *preferences) set(name string, value []byte) {
 		if p.code = readStatus(value); p.code == 0 {
 			p.refuse(name, value, "a status from 200 to 599")
 		}
-	case name == preferDynamic && !p.told:
-		p.told = true
+	case name == preferDynamic && !p.dynamicGiven:
+		p.dynamicGiven = true
 		p.dynamic = len(value) == 0 || ascii.EqualFold(value, "true")
 		if !p.dynamic && !ascii.EqualFold(value, "false") {
 			p.refuse(name, value, "true or false")

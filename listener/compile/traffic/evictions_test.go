@@ -42,16 +42,16 @@ func TestLimiter_TellsEvictions(t *testing.T) {
 			c.then(l)
 			synctest.Wait()
 			lines := evictions.FindAllStringSubmatch(logged.String(), -1)
-			told := 0
+			sum := 0
 			for _, line := range lines {
 				n, err := strconv.Atoi(line[1])
 				if err != nil {
 					t.Fatal(err)
 				}
-				told += n
+				sum += n
 			}
-			if left := l.evicted.Load(); len(lines) != 2 || told < 200 || left > 0 {
-				t.Errorf("%s: %d lines report %d keys, want %d:\n%s", c.name, len(lines), told, left, logged.String())
+			if left := l.evicted.Load(); len(lines) != 2 || sum < 200 || left > 0 {
+				t.Errorf("%s: %d lines report %d keys, want %d:\n%s", c.name, len(lines), sum, left, logged.String())
 			}
 		})
 	}

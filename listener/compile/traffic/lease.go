@@ -36,16 +36,16 @@ type leaseShard struct {
 type lease struct {
 	waiting atomic.Int64 // number of requests that wait for mu or hold it
 
-	mu    sync.Mutex // guards the fields below
-	cell  shared.Cell
-	have  int64 // requests that may be admitted
-	until int64 // they may be admitted before this time
-	asked int64 // when this replica asked last
-	ask   int64 // if nothing was left, do not ask again before this time
-	left  int64 // what all replicas had left when this one asked last
-	full  int64 // when the whole limit is available again
-	next  int64 // when a request is admitted again, if nothing was left
-	back  *time.Timer
+	mu        sync.Mutex // guards the fields below
+	cell      shared.Cell
+	have      int64 // requests that may be admitted
+	until     int64 // they may be admitted before this time
+	requested int64 // when this replica asked last
+	ask       int64 // if nothing was left, do not ask again before this time
+	left      int64 // what all replicas had left when this one asked last
+	full      int64 // when the whole limit is available again
+	next      int64 // when a request is admitted again, if nothing was left
+	back      *time.Timer
 }
 
 // The numbers in a shared value. A bucket has the time of its last filling, its tokens, and the
@@ -80,7 +80,7 @@ func (q *sharedQuotas) count(key quotaKey, now int64) verdict {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	defer e.waiting.Add(-1)
-	if e.asked-now > int64(sliceFor) { // the clock was set back, so all other times are wrong
+	if e.requested-now > int64(sliceFor) { // the clock was set back, so all other times are wrong
 		e.have, e.ask = 0, 0
 	}
 	if (e.have == 0 || now >= e.until) && now >= e.ask && q.take(e, now) != nil {
@@ -117,7 +117,7 @@ func (q *sharedQuotas) lease(key quotaKey, now int64) *lease {
 // take leases a slice. The caller must hold the lock of the lease.
 func (q *sharedQuotas) take(e *lease, now int64) error {
 	var slice int64
-	e.have, e.asked = 0, now
+	e.have, e.requested = 0, now
 	err := q.state.Change(&e.cell, q.keep(), func(v shared.Value) (shared.Value, bool) {
 		ahead := v[valueAt] > now
 		v = q.at(v, now)

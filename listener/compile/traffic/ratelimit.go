@@ -23,7 +23,7 @@ import (
 type Limiter struct {
 	endpoint string // name of the endpoint in logs
 	limit    string // the value of X-RateLimit-Limit
-	said     string // the limit in words
+	words    string // the limit in words
 	key      limitKey
 	quotas   *quotas
 	shared   *sharedQuotas // in place of quotas, for a limit that all replicas share; otherwise nil
@@ -52,8 +52,8 @@ func NewLimiter(e *item.Endpoint, params []string, o Options) *Limiter {
 	return Keep(o.Carried, e, made, func() *Limiter {
 		l := &Limiter{
 			endpoint: e.EffectiveMethod() + " " + e.Path.Value, limit: strconv.Itoa(most),
-			said: fmt.Sprintf("%s in %v", wording.Count(most, "request"), window),
-			key:  newLimitKey(declared.By, params, o.TrustForwarded), began: time.Now(), log: o.Log,
+			words: fmt.Sprintf("%s in %v", wording.Count(most, "request"), window),
+			key:   newLimitKey(declared.By, params, o.TrustForwarded), began: time.Now(), log: o.Log,
 		}
 		if isShared {
 			l.shared = newSharedQuotas(o.Shared, algorithm, int64(most), int64(window))
@@ -86,11 +86,11 @@ func (l *Limiter) Admit(r *matcher.Request, p *reply.Reply) (LimitResult, bool) 
 		st.verdict = l.quotas.count(l.key.of(r), int64(st.now.Sub(l.began)))
 	}
 	if st.evicted > 0 {
-		l.tellEvicted(st.evicted, st.now)
+		l.countEvicted(st.evicted, st.now)
 	}
 	if !st.admitted {
 		wait := strconv.FormatInt(inSeconds(st.next), 10)
-		reply.RateLimited.Write(p, "this endpoint answers "+l.said+" from one client; the next is answered in "+wait+" s")
+		reply.RateLimited.Write(p, "this endpoint answers "+l.words+" from one client; the next is answered in "+wait+" s")
 		p.Add(fasthttp.HeaderRetryAfter, wait)
 	}
 	return st, st.admitted
@@ -102,8 +102,8 @@ func inSeconds(nanoseconds int64) int64 {
 	return max((nanoseconds+int64(time.Second)-1)/int64(time.Second), 1)
 }
 
-// tellEvicted logs that keys were evicted, at once or within a second.
-func (l *Limiter) tellEvicted(n int, now time.Time) {
+// countEvicted counts evicted keys, and logs them, at once or within a second.
+func (l *Limiter) countEvicted(n int, now time.Time) {
 	l.evicted.Add(int64(n))
 	if _, ok := l.lines.Pass(now); ok {
 		l.logEvicted()

@@ -89,7 +89,7 @@ type Admin struct {
 	fleet      *fleet.Fleet // nil if there is none
 	fleetEnds  context.CancelFunc
 	fleetEnded sync.WaitGroup
-	asked      atomic.Bool // the other replicas have been asked for a changed specification
+	requested  atomic.Bool // the other replicas have been asked for a changed specification
 	given      atomic.Pointer[given]
 }
 

@@ -51,21 +51,21 @@ func (ts *types) add(t *testing.T, kind reflect.Type) {
 }
 
 // typesOf returns the types of requests and those of responses.
-func typesOf(t *testing.T, table []route) (asked, answered types) {
+func typesOf(t *testing.T, table []route) (sent, received types) {
 	t.Helper()
-	asked, answered = types{of: map[string]reflect.Type{}}, types{of: map[string]reflect.Type{}}
-	answered.add(t, reflect.TypeFor[failure]())
+	sent, received = types{of: map[string]reflect.Type{}}, types{of: map[string]reflect.Type{}}
+	received.add(t, reflect.TypeFor[failure]())
 	for _, row := range table {
 		for _, value := range row.takes {
-			asked.add(t, reflect.TypeOf(value))
+			sent.add(t, reflect.TypeOf(value))
 		}
 		for _, status := range slices.Sorted(maps.Keys(row.responses)) {
 			for _, value := range row.responses[status] {
-				answered.add(t, reflect.TypeOf(value))
+				received.add(t, reflect.TypeOf(value))
 			}
 		}
 	}
-	return asked, answered
+	return sent, received
 }
 
 func TestDocument_IsValidAndHasAllTypes(t *testing.T) {
@@ -82,15 +82,15 @@ func TestDocument_IsValidAndHasAllTypes(t *testing.T) {
 	if err := doc.Validate(t.Context(), openapi3.IsOpenAPI31OrLater()); err != nil {
 		t.Error(err)
 	}
-	asked, ts := typesOf(t, a.table())
-	for _, name := range asked.names { // later versions may add fields to responses only
+	sent, ts := typesOf(t, a.table())
+	for _, name := range sent.names { // later versions may add fields to responses only
 		if _, both := ts.of[name]; both {
 			t.Errorf("%s is in requests and in responses", name)
 		}
-		ts.names, ts.of[name] = append(ts.names, name), asked.of[name]
+		ts.names, ts.of[name] = append(ts.names, name), sent.of[name]
 	}
 	for name, one := range doc.Components.Schemas {
-		_, closed := asked.of[name]
+		_, closed := sent.of[name]
 		if open := one.Value.AdditionalProperties.Has; (open == nil || *open) == closed {
 			t.Errorf("%s is closed: %v, want %v", name, !closed, closed)
 		}
@@ -168,15 +168,15 @@ func manualOf(table []route) string {
 		"## Requests\n\nA body that is not a media type is JSON: a schema of the document. The body of an error is a `Failure`, unless the table\n" +
 		"says otherwise.\n\n| request | what | body | response |\n|---|---|---|---|\n")
 	for _, row := range table {
-		var answers []string
+		var responses []string
 		for _, status := range slices.Sorted(maps.Keys(row.responses)) {
-			answers = append(answers, strings.TrimSpace(fmt.Sprint(status, " ", bodyNames(row.responses[status]))))
+			responses = append(responses, strings.TrimSpace(fmt.Sprint(status, " ", bodyNames(row.responses[status]))))
 		}
 		target := row.path
 		for i, p := range row.query {
 			target += map[bool]string{true: "?", false: "&"}[i == 0] + p.name + "="
 		}
-		fmt.Fprintf(&b, "| `%s %s` | %s | %s | %s |\n", row.method, target, row.what, bodyNames(row.takes), strings.Join(answers, "; "))
+		fmt.Fprintf(&b, "| `%s %s` | %s | %s | %s |\n", row.method, target, row.what, bodyNames(row.takes), strings.Join(responses, "; "))
 	}
 	return b.String()
 }

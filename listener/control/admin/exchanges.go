@@ -270,10 +270,10 @@ func (a *Admin) verify(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "invalid_condition", "Invalid condition", err.Error())
 		return
 	}
-	say := verdictOnCount{counted: counted{Count: found.Count, Exact: found.Exact, Why: found.Why}}
-	status := say.judge(least, most, v.accepts())
-	if !say.OK {
-		say.Examples = shownExchanges(found.Examples)
+	out := verdictOnCount{counted: counted{Count: found.Count, Exact: found.Exact, Why: found.Why}}
+	status := out.judge(least, most, v.accepts())
+	if !out.OK {
+		out.Examples = shownExchanges(found.Examples)
 	}
-	respond(w, status, say)
+	respond(w, status, out)
 }

@@ -25,7 +25,7 @@ func (a *Admin) join() {
 	a.fleetEnds = cancel
 	a.fleetEnded.Go(func() {
 		a.catchUp(ctx)
-		a.asked.Store(true)
+		a.requested.Store(true)
 		a.fleet.Watch(ctx, a.catchUp)
 	})
 }

@@ -148,28 +148,28 @@ func (a *Admin) verifyEverywhere(w http.ResponseWriter, r *http.Request) {
 	if refusedBy(w, replies) {
 		return
 	}
-	say := fleetCount{counted: counted{Exact: true}}
+	out := fleetCount{counted: counted{Exact: true}}
 	for i := range replies {
 		if replies[i].Status == http.StatusUnprocessableEntity {
 			replies[i].Err = nil // the refused expectation only means that there were such requests
 		}
 	}
-	say.Silent = fleet.Decode(replies, func(address string, one verdictOnCount) {
-		say.Count += one.Count
+	out.Silent = fleet.Decode(replies, func(address string, one verdictOnCount) {
+		out.Count += one.Count
 		if !one.Exact {
-			say.Exact, say.Why = false, address+": "+one.Why
+			out.Exact, out.Why = false, address+": "+one.Why
 		}
 		for _, x := range one.Examples {
-			say.Examples = append(say.Examples, fleetExchange{address, x})
+			out.Examples = append(out.Examples, fleetExchange{address, x})
 		}
 	})
-	status := say.judgeAll(least, most, v.accepts())
-	if say.OK {
-		say.Examples = nil
+	status := out.judgeAll(least, most, v.accepts())
+	if out.OK {
+		out.Examples = nil
 	}
-	slices.SortStableFunc(say.Examples, func(a, b fleetExchange) int { return b.Time.Compare(a.Time) })
-	say.Examples = say.Examples[:min(len(say.Examples), examplesShown)]
-	respond(w, status, say)
+	slices.SortStableFunc(out.Examples, func(a, b fleetExchange) int { return b.Time.Compare(a.Time) })
+	out.Examples = out.Examples[:min(len(out.Examples), examplesShown)]
+	respond(w, status, out)
 }
 
 // examplesShown is the maximum number of examples that are shown, over all replicas.

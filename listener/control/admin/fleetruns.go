@@ -39,17 +39,17 @@ type notAgreed struct {
 
 // startFleetRun begins a run on all replicas.
 func (a *Admin) startFleetRun(w http.ResponseWriter, r *http.Request) {
-	var asked newFleetRun
-	if r.ContentLength != 0 && !read(w, r, &asked) {
+	var body newFleetRun
+	if r.ContentLength != 0 && !read(w, r, &body) {
 		return
 	}
-	if asked.Name = strings.TrimSpace(asked.Name); !isRunName(w, asked.Name) {
+	if body.Name = strings.TrimSpace(body.Name); !isRunName(w, body.Name) {
 		return
 	}
-	if _, fine := settleOf(w, asked.Settle); !fine || !isSchedule(w, asked.Schedule) {
+	if _, fine := settleOf(w, body.Settle); !fine || !isSchedule(w, body.Schedule) {
 		return
 	}
-	run, err := a.fleet.Begin(context.WithoutCancel(r.Context()), fleet.Beginning(asked))
+	run, err := a.fleet.Begin(context.WithoutCancel(r.Context()), fleet.Beginning(body))
 	var split *fleet.NotAgreed
 	switch {
 	case errors.As(err, &split):

@@ -29,7 +29,7 @@ func (a *Admin) unready() string {
 	if a.server.Control().Stopping() {
 		return "the server is stopping: it finishes the requests in progress"
 	}
-	if a.fleet != nil && !a.asked.Load() {
+	if a.fleet != nil && !a.requested.Load() {
 		return "the other replicas are being asked whether their configuration was changed"
 	}
 	return ""

@@ -83,30 +83,30 @@ func (a *Admin) listRecordings(w http.ResponseWriter, _ *http.Request) {
 
 // startRecording starts a recording.
 func (a *Admin) startRecording(w http.ResponseWriter, r *http.Request) {
-	var asked newRecording
-	if !read(w, r, &asked) {
+	var body newRecording
+	if !read(w, r, &body) {
 		return
 	}
-	if asked.To == "" {
-		asked.To = filepath.Join("recordings", asked.Upstream)
+	if body.To == "" {
+		body.To = filepath.Join("recordings", body.Upstream)
 	}
 	switch {
-	case !filepath.IsLocal(asked.To):
+	case !filepath.IsLocal(body.To):
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "to leads out of the working directory; expected a directory below it")
 		return
-	case leadsOut(asked.To):
+	case leadsOut(body.To):
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "to leads out of the working directory through a symbolic link, or cannot be a directory")
 		return
-	case asked.Mode != "" && asked.Mode != item.RecordAll && asked.Mode != item.RecordMissing:
+	case body.Mode != "" && body.Mode != item.RecordAll && body.Mode != item.RecordMissing:
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "mode is unknown; expected all or missing")
 		return
-	case asked.Sample < 0 || asked.Bodies < 0 || asked.Bodies > item.MaxBodies || asked.Limit < 0:
+	case body.Sample < 0 || body.Bodies < 0 || body.Bodies > item.MaxBodies || body.Limit < 0:
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "sample, bodies or limit is out of range; expected numbers above 0, and bodies of at most 64 MiB")
 		return
 	}
-	started, err := a.server.Control().Recordings().Start(asked.Upstream, item.Record{
-		To: asked.To, Mode: asked.Mode, If: syntax.Text{Value: asked.If}, Sample: asked.Sample, Bodies: asked.Bodies, Limit: asked.Limit,
-		Redact: &item.Redact{Headers: asked.Redact.Headers, JSON: asked.Redact.JSON, Query: asked.Redact.Query},
+	started, err := a.server.Control().Recordings().Start(body.Upstream, item.Record{
+		To: body.To, Mode: body.Mode, If: syntax.Text{Value: body.If}, Sample: body.Sample, Bodies: body.Bodies, Limit: body.Limit,
+		Redact: &item.Redact{Headers: body.Redact.Headers, JSON: body.Redact.JSON, Query: body.Redact.Query},
 	})
 	var wrong syntax.Problems
 	switch {

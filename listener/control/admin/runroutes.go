@@ -79,28 +79,28 @@ var runID = regexp.MustCompile(`^[a-z][a-z0-9-]{0,63}$`)
 
 // startRun starts a run. The body is {"name": "…", "reset-state": true} or empty.
 func (a *Admin) startRun(w http.ResponseWriter, r *http.Request) {
-	var asked newRun
-	if r.ContentLength != 0 && !read(w, r, &asked) {
+	var body newRun
+	if r.ContentLength != 0 && !read(w, r, &body) {
 		return
 	}
-	asked.Name = strings.TrimSpace(asked.Name)
-	if !isRunName(w, asked.Name) {
+	body.Name = strings.TrimSpace(body.Name)
+	if !isRunName(w, body.Name) {
 		return
 	}
-	if asked.ID != "" && !runID.MatchString(asked.ID) {
+	if body.ID != "" && !runID.MatchString(body.ID) {
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "id is not valid; expected at most 64 lower-case letters, digits and dashes, beginning with a letter")
 		return
 	}
-	settle, fine := settleOf(w, asked.Settle)
-	if !fine || !isSchedule(w, asked.Schedule) {
+	settle, fine := settleOf(w, body.Settle)
+	if !fine || !isSchedule(w, body.Schedule) {
 		return
 	}
-	entry, err := a.runs.Begin(runs.Beginning{ID: asked.ID, Name: asked.Name, Fleet: (*runs.Membership)(asked.Fleet), Settle: settle, Schedule: (*arrivals.Schedule)(asked.Schedule)})
+	entry, err := a.runs.Begin(runs.Beginning{ID: body.ID, Name: body.Name, Fleet: (*runs.Membership)(body.Fleet), Settle: settle, Schedule: (*arrivals.Schedule)(body.Schedule)})
 	if err != nil {
 		refuse(w, http.StatusConflict, "run_under_way", "Run under way", err.Error())
 		return
 	}
-	if asked.Reset {
+	if body.Reset {
 		_ = a.server.Control().Data().Reset(nil, nil) // no set is named, so there is no error
 	}
 	a.log.Info("run started", "run", entry.ID, "name", entry.Name)

@@ -166,15 +166,15 @@ func operation(s schemas, row *route) object {
 	for _, p := range row.query {
 		parameters = append(parameters, object{"name": p.name, "in": "query", "description": p.what, "schema": object{"type": p.kind}})
 	}
-	answers := object{"default": object{"description": "an error", "content": s.contents([]any{failure{}})}}
+	responses := object{"default": object{"description": "an error", "content": s.contents([]any{failure{}})}}
 	for status, values := range row.responses {
 		one := object{"description": http.StatusText(status)}
 		if len(values) > 0 {
 			one["content"] = s.contents(values)
 		}
-		answers[strconv.Itoa(status)] = one
+		responses[strconv.Itoa(status)] = one
 	}
-	o := object{"operationId": operationID(row), "summary": row.what, "responses": answers}
+	o := object{"operationId": operationID(row), "summary": row.what, "responses": responses}
 	if len(parameters) > 0 {
 		o["parameters"] = parameters
 	}

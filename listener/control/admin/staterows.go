@@ -50,15 +50,15 @@ type asksReset struct {
 
 // resetState drops changes to rows, as the body specifies. An empty body drops all changes.
 func (a *Admin) resetState(w http.ResponseWriter, r *http.Request) {
-	var asked asksReset
-	if r.ContentLength != 0 && !read(w, r, &asked) {
+	var body asksReset
+	if r.ContentLength != 0 && !read(w, r, &body) {
 		return
 	}
 	var part []byte
-	if asked.Part != nil {
-		part = []byte(*asked.Part)
+	if body.Part != nil {
+		part = []byte(*body.Part)
 	}
-	if err := a.server.Control().Data().Reset(asked.Sets, part); err != nil {
+	if err := a.server.Control().Data().Reset(body.Sets, part); err != nil {
 		refuseRows(w, err)
 		return
 	}
@@ -91,15 +91,15 @@ type asksSnapshot struct {
 
 // takeSnapshot stores the current changes under a name.
 func (a *Admin) takeSnapshot(w http.ResponseWriter, r *http.Request) {
-	var asked asksSnapshot
-	if !read(w, r, &asked) {
+	var body asksSnapshot
+	if !read(w, r, &body) {
 		return
 	}
-	if asked.Name == "" || len(asked.Name) > 100 || strings.ContainsAny(asked.Name, "/\x00") {
+	if body.Name == "" || len(body.Name) > 100 || strings.ContainsAny(body.Name, "/\x00") {
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "name is empty, longer than 100 bytes, or contains a slash")
 		return
 	}
-	taken, err := a.server.Control().Data().Take(asked.Name)
+	taken, err := a.server.Control().Data().Take(body.Name)
 	if err != nil {
 		refuseRows(w, err)
 		return

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 )
 
-func TestTurn_AnswersAreMadeOneAtATime(t *testing.T) {
+func TestTurn_RepliesAreMadeOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &Admin{turn: make(chan struct{}, 1)}
 		inside, goOn := 0, make(chan struct{})

@@ -243,21 +243,21 @@ func around(f *Fleet, o order, p Process) int {
 	if o.atOnce {
 		o.settle = "0s"
 	}
-	say := func(format string, args ...any) { fmt.Fprintf(p.Stderr, "fleet: "+format+"\n", args...) }
+	printf := func(format string, args ...any) { fmt.Fprintf(p.Stderr, "fleet: "+format+"\n", args...) }
 	if err := os.MkdirAll(o.report, 0o755); err != nil {
-		say("%v", err)
+		printf("%v", err)
 		return exitFailed
 	}
 	run, err := beginAgreed(f, o, p)
 	if err != nil {
-		say("%v", err)
+		printf("%v", err)
 		return exitFailed
 	}
-	say("run %s (%q) started on %s", run.ID, run.Name, strings.Join(run.member.Replicas, ", "))
-	code := p.execute(o.command, say)
+	printf("run %s (%q) started on %s", run.ID, run.Name, strings.Join(run.member.Replicas, ", "))
+	code := p.execute(o.command, printf)
 	report := run.End(context.Background())
 	if !report.Final {
-		say("waiting for %s", wording.Count(int(report.Total.WebhooksPending), "webhook"))
+		printf("waiting for %s", wording.Count(int(report.Total.WebhooksPending), "webhook"))
 	}
 	for !report.Final {
 		select {
@@ -272,12 +272,12 @@ func around(f *Fleet, o order, p Process) int {
 	if !o.hdr {
 		report = report.WithoutHDR()
 	}
-	printVerdict(report, say)
+	printVerdict(report, printf)
 	if err := write(report, o.report); err != nil {
-		say("%v", err)
+		printf("%v", err)
 		return exitFailed
 	}
-	say("report: %s", filepath.Join(o.report, "report.html"))
+	printf("report: %s", filepath.Join(o.report, "report.html"))
 	if code == exitOK && !report.Verdict.Trusted {
 		return exitUntrusted
 	}
@@ -310,11 +310,11 @@ func beginAgreed(f *Fleet, o order, p Process) (*Run, error) {
 // execute runs a command with the standard files of this process, and returns its exit code.
 // Signals are passed on, except interrupts from a terminal, which the command receives from the
 // terminal itself.
-func (p *Process) execute(words []string, say func(string, ...any)) int {
+func (p *Process) execute(words []string, printf func(string, ...any)) int {
 	command := exec.Command(words[0], words[1:]...)
 	command.Stdin, command.Stdout, command.Stderr = p.Stdin, p.Stdout, p.Stderr
 	if err := command.Start(); err != nil {
-		say("%v", err)
+		printf("%v", err)
 		return exitNoCommand
 	}
 	ended := make(chan error, 1)
@@ -327,12 +327,12 @@ func (p *Process) execute(words []string, say func(string, ...any)) int {
 			case err == nil:
 				return exitOK
 			case !errors.As(err, &failed):
-				say("%v", err)
+				printf("%v", err)
 				return exitFailed
 			case failed.ExitCode() >= 0:
 				return failed.ExitCode()
 			}
-			say("the command was killed: %v", err)
+			printf("the command was killed: %v", err)
 			return 128 + signalOf(failed)
 		case s := <-p.Signals:
 			if s != os.Interrupt || !isTerminal(p.Stdin) {
@@ -356,10 +356,10 @@ func isTerminal(f *os.File) bool {
 }
 
 // printVerdict prints the verdict.
-func printVerdict(r *runs.Report, say func(string, ...any)) {
-	say("%d requests. %s", r.Total.Requests, r.Verdict.Text)
+func printVerdict(r *runs.Report, printf func(string, ...any)) {
+	printf("%d requests. %s", r.Total.Requests, r.Verdict.Text)
 	for _, c := range r.Verdict.Reasons {
-		say("%s: %s: %s", c.Replica, c.Code, c.Text)
+		printf("%s: %s: %s", c.Replica, c.Code, c.Text)
 	}
 }
 

@@ -86,7 +86,7 @@ func TestOverview_Agree(t *testing.T) {
 }
 
 // After the end of a run, a replica that does not answer once may still know how its webhooks ended.
-func TestRun_IsNotFinalBecauseAReplicaDidNotAnswerOnce(t *testing.T) {
+func TestRun_IsNotFinalBecauseAReplicaWasSilentOnce(t *testing.T) {
 	final := &runs.Totals{Final: true}
 	for name, c := range map[string]struct {
 		part  part

@@ -203,7 +203,7 @@ func timelineOf(parts []*Totals) []Point {
 		for i := range rest {
 			var p Point
 			if p, rest[i] = within(rest[i], from, to); p.Seconds > 0 {
-				slot.beside(&p)
+				slot.add(&p)
 			}
 		}
 		merged = append(merged, slot)
@@ -236,8 +236,8 @@ func within(points []Point, from, to float64) (Point, []Point) {
 	}
 }
 
-// beside adds the figures of another replica for the period of p or a part of it.
-func (p *Point) beside(q *Point) {
+// add adds the figures of another replica for the period of p or a part of it.
+func (p *Point) add(q *Point) {
 	mine, others := p.figures(), q.figures()
 	for i, n := range others.densities {
 		*mine.densities[i] += *n * q.Seconds / p.Seconds

@@ -48,7 +48,7 @@ type run struct {
 	spec     string // fingerprint of the specification at the beginning
 	changed  bool   // another specification was served meanwhile
 	fleet    *Membership
-	webhooks *dispatcher.Tally // those that requests of the run triggered
+	webhooks *dispatcher.Counters // those that requests of the run triggered
 	schedule *arrivals.Schedule
 	settle   time.Duration // how long after the end they are waited for
 
@@ -75,7 +75,7 @@ type Beginning struct {
 // DefaultSettle is the default of Beginning.Settle.
 const DefaultSettle = 30 * time.Second
 
-func newRun(b Beginning, first *verdict.Reading, misses []record.Miss, spec string, webhooks *dispatcher.Tally) *run {
+func newRun(b Beginning, first *verdict.Reading, misses []record.Miss, spec string, webhooks *dispatcher.Counters) *run {
 	r := &run{
 		webhooks: webhooks, settle: b.Settle, schedule: b.Schedule,
 		id: b.ID, name: b.Name, fleet: b.Fleet, begin: first.Time, first: first, last: first, spec: spec, each: verdict.Every.Seconds(),

@@ -71,8 +71,8 @@ func (s *scene) after(d time.Duration) verdict.Reading {
 	return verdict.NewReading(s.at, counts, dispatcher.Stats{})
 }
 
-func (s *scene) Read() verdict.Reading            { return s.after(s.each) }
-func (s *scene) TallyWebhooks() *dispatcher.Tally { return new(dispatcher.Tally) }
+func (s *scene) Read() verdict.Reading               { return s.after(s.each) }
+func (s *scene) CountWebhooks() *dispatcher.Counters { return new(dispatcher.Counters) }
 
 func (s *scene) TrackArrivals(*arrivals.Schedule) {}
 func (s *scene) Spec() *config.Spec               { return s.spec }

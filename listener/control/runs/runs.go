@@ -23,7 +23,7 @@ import (
 type Server interface {
 	Spec() *config.Spec
 	Unmatched() []record.Miss
-	TallyWebhooks() *dispatcher.Tally
+	CountWebhooks() *dispatcher.Counters
 	// TrackArrivals compares arrivals with a schedule from now on; nil for none.
 	TrackArrivals(*arrivals.Schedule)
 }
@@ -131,7 +131,7 @@ func (r *Runs) Begin(b Beginning) (RunEntry, error) {
 	} else if slices.ContainsFunc(r.all, func(one *run) bool { return one.id == b.ID }) {
 		return RunEntry{}, fmt.Errorf("%w: there is a run with the ID %s", ErrRunning, b.ID)
 	}
-	one := newRun(b, first, misses, spec, r.server.TallyWebhooks())
+	one := newRun(b, first, misses, spec, r.server.CountWebhooks())
 	r.server.TrackArrivals(b.Schedule)
 	r.all = append(r.all, one)
 	if len(r.all) > Kept {
@@ -181,7 +181,7 @@ func (r *Runs) End(id string) (report *Report, found bool) {
 	defer r.mu.Unlock()
 	if one.report == nil {
 		r.server.TrackArrivals(nil)
-		r.server.TallyWebhooks() // those of requests after the run belong to no run
+		r.server.CountWebhooks() // those of requests after the run belong to no run
 		report = one.finish(last, now)
 		r.active = nil
 		r.forgetTotals()

@@ -77,9 +77,9 @@ func TestOnce_ManyClients(t *testing.T) {
 	for i := range clients {
 		all.Go(func() {
 			for range each {
-				answer := c.ask(fmt.Sprint("GET /", i%3))
+				response := c.ask(fmt.Sprint("GET /", i%3))
 				mu.Lock()
-				got = append(got, answer)
+				got = append(got, response)
 				mu.Unlock()
 			}
 		})

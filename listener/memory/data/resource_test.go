@@ -428,9 +428,9 @@ func TestResource_ADeclaredContentTypeIsSent(t *testing.T) {
 	}
 }
 
-// TestResource_SeveralAnswers: a response without a body has the rows as its body; a response with
+// TestResource_SeveralResponses: a response without a body has the rows as its body; a response with
 // a body is sent as declared, and then the operation is not performed.
-func TestResource_SeveralAnswers(t *testing.T) {
+func TestResource_SeveralResponses(t *testing.T) {
 	c, _ := serve(t, `
 - resource:
     path: /things
@@ -547,7 +547,7 @@ func TestResource_Schema(t *testing.T) {
 
 // The next integer key is above all keys that were used, also by PUT and by the change put, and a
 // key that a request uses in the meantime is skipped.
-func TestResource_IntegerKeysBesideGivenOnes(t *testing.T) {
+func TestResource_IntegerKeysNextToGivenOnes(t *testing.T) {
 	c, _ := serve(t, `
 - data: {name: notes}
 - resource: {path: /notes, data: notes, new-key: int, put-creates: true, schema: {properties: {n: {type: integer}}}}

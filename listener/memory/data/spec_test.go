@@ -61,9 +61,9 @@ func TestFind_NoneOfSeveralValues(t *testing.T) {
 	for range 100 {
 		all.Go(func() {
 			for _, path := range []string{"/", "/next"} {
-				answer := c.ask("POST " + path)
+				response := c.ask("POST " + path)
 				mu.Lock()
-				got[answer]++
+				got[response]++
 				mu.Unlock()
 			}
 		})
@@ -72,9 +72,9 @@ func TestFind_NoneOfSeveralValues(t *testing.T) {
 	if got["200 made"] != 1 || got["200 there"] != 99 {
 		t.Errorf("%d clients have inserted it, %d have found it", got["200 made"], got["200 there"])
 	}
-	for answer, n := range got { // each number follows the newest row, so it occurs once
-		if n != 1 && answer != "200 there" {
-			t.Errorf("%s was answered %d times", answer, n)
+	for response, n := range got { // each number follows the newest row, so it occurs once
+		if n != 1 && response != "200 there" {
+			t.Errorf("%s was answered %d times", response, n)
 		}
 	}
 }
@@ -204,10 +204,10 @@ func TestDo_NoSecondLimit(t *testing.T) {
 	got := map[string]int{}
 	for range clients {
 		all.Go(func() {
-			answer := c.ask("POST /")
+			response := c.ask("POST /")
 			mu.Lock()
 			defer mu.Unlock()
-			got[answer]++
+			got[response]++
 		})
 	}
 	all.Wait()
@@ -580,7 +580,7 @@ func TestDo_AfterTheCapacity(t *testing.T) {
 - endpoint: {path: /, find: {a: {in: n, key: a}}, response: {body: "{{a.sum}}"}}
 `)
 	ctx, cancel := context.WithCancel(t.Context())
-	answered := make(chan int, 3)
+	statuses := make(chan int, 3)
 	var all sync.WaitGroup
 	ask := func() {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/", nil)
@@ -590,14 +590,14 @@ func TestDo_AfterTheCapacity(t *testing.T) {
 		}
 		if resp, err := http.DefaultClient.Do(req); err == nil {
 			resp.Body.Close()
-			answered <- resp.StatusCode
+			statuses <- resp.StatusCode
 		}
 	}
 	all.Go(ask)
 	c.eventually("GET /", "200 1") // it has taken the place
 	all.Go(ask)
 	all.Go(ask)
-	if status := <-answered; status != 503 { // so the other request waits in the queue
+	if status := <-statuses; status != 503 { // so the other request waits in the queue
 		t.Errorf("got %d, want 503", status)
 	}
 	c.talk([][2]string{{"GET /", "200 1"}})
@@ -657,14 +657,14 @@ func TestState_EndpointsAreChosenByRowsOfOneTime(t *testing.T) {
 	large := `{"a": [` + strings.Repeat("1,", 100_000) + `1]}`
 	for _, path := range []string{"/", "/without-find"} {
 		for round := range 10 {
-			answers := make([]string, 8)
+			responses := make([]string, 8)
 			var all sync.WaitGroup
-			for i := range answers {
-				all.Go(func() { answers[i] = c.ask(fmt.Sprintf("POST %s?key=%d%s %s", path, round, path, large)) })
+			for i := range responses {
+				all.Go(func() { responses[i] = c.ask(fmt.Sprintf("POST %s?key=%d%s %s", path, round, path, large)) })
 			}
 			all.Wait()
-			if slices.Sort(answers); answers[0] != answers[len(answers)-1] || !strings.HasPrefix(answers[0], "200 ") {
-				t.Fatalf("POST %s: one key has the answers %q", path, answers)
+			if slices.Sort(responses); responses[0] != responses[len(responses)-1] || !strings.HasPrefix(responses[0], "200 ") {
+				t.Fatalf("POST %s: one key has the answers %q", path, responses)
 			}
 		}
 	}
@@ -681,15 +681,15 @@ func TestState_AScenarioBeginsAfterAnotherEndpointLookedForARow(t *testing.T) {
 - endpoint: {method: POST, path: "/orders/:id", state: {order: []}, response: {status: 409, body: "{{order.state}}"}}
 `)
 	for order := range 20 {
-		answers := make([]string, 8)
+		responses := make([]string, 8)
 		var all sync.WaitGroup
-		for i := range answers {
-			all.Go(func() { answers[i] = c.ask(fmt.Sprint("POST /orders/", order)) })
+		for i := range responses {
+			all.Go(func() { responses[i] = c.ask(fmt.Sprint("POST /orders/", order)) })
 		}
 		all.Wait()
-		slices.Sort(answers)
-		if answers[0] != "200 paid from paid" || answers[1] != "409 paid" || answers[7] != "409 paid" {
-			t.Fatalf("order %d: %q", order, answers)
+		slices.Sort(responses)
+		if responses[0] != "200 paid from paid" || responses[1] != "409 paid" || responses[7] != "409 paid" {
+			t.Fatalf("order %d: %q", order, responses)
 		}
 	}
 }

@@ -82,8 +82,8 @@ func begin(t *testing.T, configuration string, opts listener.Options) (*listener
 func TestSteps_PollAndWebhookSeeTheSameInstant(t *testing.T) {
 	url, got := sink(t)
 	_, c := begin(t, fmt.Sprintf(payments, "100ms", "100ms", url), listener.Options{})
-	if answer := c.ask(`POST /payments {"id": "a"}`); !strings.HasPrefix(answer, `201 {"id":"a","status":"pending","at":`) {
-		t.Fatal(answer)
+	if response := c.ask(`POST /payments {"id": "a"}`); !strings.HasPrefix(response, `201 {"id":"a","status":"pending","at":`) {
+		t.Fatal(response)
 	}
 	var row shown
 	for row.Status == "" || row.Status == "pending" {
@@ -152,8 +152,8 @@ func TestSteps_EachEntryIsDrawnAnew(t *testing.T) {
 	status := map[string]int{}
 	for range 30 {
 		status[(<-got).Status]++
-		if answer := c.ask(`PATCH /payments/a {"status": "pending"}`); !strings.HasPrefix(answer, "200 ") {
-			t.Fatal(answer)
+		if response := c.ask(`PATCH /payments/a {"status": "pending"}`); !strings.HasPrefix(response, "200 ") {
+			t.Fatal(response)
 		}
 	}
 	if status["paid"] == 0 || status["refused"] == 0 {

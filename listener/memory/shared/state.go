@@ -129,7 +129,7 @@ func Open(at Location, log *slog.Logger) (*State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the shared state %s: %w", &at, err)
 	}
-	s.loop.Go(s.stay)
+	s.loop.Go(s.keepPresent)
 	return s, nil
 }
 
@@ -166,9 +166,9 @@ func (s *State) present(ctx context.Context) error {
 	return nil
 }
 
-// stay keeps announcing the replica until the state is closed, and creates the stream again if it
+// keepPresent keeps announcing the replica until the state is closed, and creates the stream again if it
 // is gone.
-func (s *State) stay() {
+func (s *State) keepPresent() {
 	ticker := time.NewTicker(presentEvery)
 	defer ticker.Stop()
 	for {

@@ -20,8 +20,8 @@ func TestRecord_TheGoneAreAddedUp(t *testing.T) {
 	for i := range rounds {
 		all := r.Adopt(config.Parse("m.yml", fmt.Appendf(nil, "- endpoint: {path: /p%d, response: {}}", i)))[0]
 		if i%2 == 0 { // give some of them a row in the lanes
-			r.crowd(all.places)
-			r.crowd(all.places)
+			r.spread(all.places)
+			r.spread(all.places)
 		}
 		c := all.At(uint32(i))
 		c.service.Add(time.Microsecond)
@@ -123,8 +123,8 @@ func TestRecord_TheMemoryOfBusyEndpointsIsBounded(t *testing.T) {
 	r := withLanes(2)
 	apart := func(all []*Counters) (n int) {
 		for _, c := range all {
-			r.crowd(c.places)
-			r.crowd(c.places)
+			r.spread(c.places)
+			r.spread(c.places)
 			if c.At(0) != c.At(1) {
 				n++
 			}
@@ -178,8 +178,8 @@ func TestCounts_ReadAgainWhatHasChanged(t *testing.T) {
 			}
 		},
 		func(c *Shard) { c.faults[1].Add(1); c.limited.Add(1); c.countReply(599, 0, 0) },
-		func(c *Shard) { c.heard.Add(1) },
-		func(c *Shard) { c.said.Add(1) },
+		func(c *Shard) { c.received.Add(1) },
+		func(c *Shard) { c.sent.Add(1) },
 	} {
 		count(a.At(uint32(i)))
 		if got, want := a.reread(), a.read(); !reflect.DeepEqual(got, want) {

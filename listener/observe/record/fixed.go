@@ -34,7 +34,7 @@ func (r *Recorder) CountFixed(c *Counters, shard uint32, status, body int, own t
 	counts.service.Add(own)
 	nth := counts.status(uint32(status)).Add(1) // last, see Shard.stamp
 	if nth%stride == 0 {
-		r.crowd(c.places)
+		r.spreadBusy(c.places)
 	}
 	remark := Kept("")
 	if status >= 500 {

@@ -23,7 +23,7 @@ func TestJournal_StaysWithinItsRoom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	largest := 0
 	var in matcher.Input
-	var answered reply.Reply
+	var response reply.Reply
 	exchanges := 200_000
 	if !volume.Full() {
 		exchanges = 40_000
@@ -34,11 +34,11 @@ func TestJournal_StaysWithinItsRoom(t *testing.T) {
 				Method: []byte("GET"), Target: []byte("/" + strings.Repeat("p", rng.IntN(20_000))),
 				Header: headerOf("X-Long: " + strings.Repeat("h", rng.IntN(30_000))), Body: bytes.Repeat([]byte("b"), rng.IntN(100_000)),
 			}
-			answered.Body = bytes.Repeat([]byte("r"), rng.IntN(100_000))
+			response.Body = bytes.Repeat([]byte("r"), rng.IntN(100_000))
 		}
 		own := time.Duration(rng.IntN(1_000_000))
 		if why, slow, ok := j.wants([]Kept{"", "", Failed, Unmatched}[rng.IntN(4)], uint64(i+1), own); ok {
-			x := exchangeOf(&in, &answered)
+			x := exchangeOf(&in, &response)
 			x.Kept, x.Took = why, own
 			x.Reason = strings.Repeat("m", rng.IntN(1000))
 			if x.size() > largestExchange {
@@ -98,15 +98,15 @@ func TestJournal_KeepsTheSlowest(t *testing.T) {
 }
 
 func TestJournal_SecretsAreNotShown(t *testing.T) {
-	var answered reply.Reply
-	answered.Add("Set-Cookie", "session=value-set")
+	var response reply.Reply
+	response.Add("Set-Cookie", "session=value-set")
 	for name, secret := range map[string]bool{
 		"Authorization": true, "Proxy-Authorization": true, "Cookie": true, "X-Api-Key": true, "X-CSRF-Token": true,
 		"Stripe-Signature": true, "X-Client-Secret": true, "X-Auth": true, "X-Auth-User": true, "Api_key": true, "X-Amz-Security-Token": true,
 		"Ocp-Apim-Subscription-Key": true, "X-Functions-Key": true, "X-Jwt-Assertion": true, "X-Github-Otp": true, "X-Access_Key": true,
 		"Accept": false, "X-Request-Id": false, "X-Author": false, "Idempotency-Key": false, "Sec-Websocket-Key": false, "Www-Authenticate": false,
 	} {
-		x := exchangeOf(&matcher.Input{Method: []byte("GET"), Target: []byte("/x"), Header: headerOf(name + ": value-" + name + ".")}, &answered)
+		x := exchangeOf(&matcher.Input{Method: []byte("GET"), Target: []byte("/x"), Header: headerOf(name + ": value-" + name + ".")}, &response)
 		all := fmt.Sprint(x.Request.Header)
 		if strings.Contains(all, "value-"+name+".") == secret || !strings.Contains(strings.ToLower(all), strings.ToLower(name)) {
 			t.Errorf("%s: %s", name, all)

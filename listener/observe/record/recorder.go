@@ -110,7 +110,7 @@ func (r *Recorder) Adopt(spec *config.Spec) []*Counters {
 			t = newCounters(id, r.lanes)
 			t.route, t.shown = routeOf(spec, i), conditions[i]
 			if i >= len(spec.Endpoints) {
-				r.spread(t.places) // since messages on WebSockets do not call crowd
+				r.spread(t.places) // since messages on WebSockets do not call spreadBusy
 			}
 		}
 		t.declared = nil
@@ -153,9 +153,9 @@ func (r *Recorder) spread(p *places) {
 	}
 }
 
-// crowd spreads an endpoint that has many requests. It is called once per stride of requests and
+// spreadBusy spreads an endpoint that has many requests. It is called once per stride of requests and
 // never blocks: if r.mu is held, the next stride will follow soon.
-func (r *Recorder) crowd(p *places) {
+func (r *Recorder) spreadBusy(p *places) {
 	now := int64(time.Since(r.begun)) + 1
 	before := p.marked.Swap(now)
 	if before == 0 || now-before > int64(time.Second) || p.row.Load() > 0 || !r.mu.TryLock() {
@@ -216,7 +216,7 @@ func (r *Recorder) End(in *matcher.Input, p *reply.Reply, c *Trace, shard uint32
 	}
 	nth := counts.countReply(status, received, sent)
 	if nth%stride == 0 {
-		r.crowd(t.places)
+		r.spreadBusy(t.places)
 	}
 	if kept, slow, ok := r.journal.wants(c.remark(p, t == r.unmatched, status), nth, own); ok {
 		if in.Time.IsZero() {

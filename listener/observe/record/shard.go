@@ -18,8 +18,8 @@ type Shard struct {
 	refused  atomic.Uint64 // 503 replies due to a capacity
 	spoiled  atomic.Uint64 // see EndpointCounts.Spoiled
 	broken   atomic.Uint64 // undeclared replies of 500 and above, see EndpointCounts.Broken
-	heard    atomic.Uint64 // WebSocket messages received
-	said     atomic.Uint64
+	received atomic.Uint64 // WebSocket messages received
+	sent     atomic.Uint64
 	service  histogram.Histogram // the server's own time for requests that did not wait
 	waits    atomic.Pointer[pauses]
 	_        [64]byte // keeps other counters out of the last cache line
@@ -107,13 +107,13 @@ func (c *Shard) pauses() *pauses {
 // MessageIn counts a message that was received on a WebSocket, with its bytes.
 func (c *Shard) MessageIn(bytes int) {
 	c.in.Add(uint64(bytes))
-	c.heard.Add(1) // last, see stamp
+	c.received.Add(1) // last, see stamp
 }
 
 // MessageOut counts a message that was sent on a WebSocket, with its bytes.
 func (c *Shard) MessageOut(bytes int) {
 	c.out.Add(uint64(bytes))
-	c.said.Add(1)
+	c.sent.Add(1)
 }
 
 // each calls do for each status.
@@ -135,7 +135,7 @@ func (c *Shard) each(do func(status int, n uint64)) {
 // stamp returns a different number once anything has been counted: a request's status and the
 // number of messages are counted last.
 func (c *Shard) stamp() uint64 {
-	n := c.heard.Load() + c.said.Load()
+	n := c.received.Load() + c.sent.Load()
 	for i := range c.statuses {
 		n += c.statuses[i].n.Load()
 	}
@@ -159,8 +159,8 @@ func (c *Shard) merge(m *Shard) {
 	c.refused.Add(m.refused.Load())
 	c.broken.Add(m.broken.Load())
 	c.spoiled.Add(m.spoiled.Load())
-	c.heard.Add(m.heard.Load())
-	c.said.Add(m.said.Load())
+	c.received.Add(m.received.Load())
+	c.sent.Add(m.sent.Load())
 	c.service.Merge(&m.service)
 	if p := m.waits.Load(); p != nil {
 		into := c.pauses()
@@ -187,8 +187,8 @@ func (c *Shard) read(total *EndpointCounts) {
 	total.Refused += c.refused.Load()
 	total.Broken += c.broken.Load()
 	total.Spoiled += c.spoiled.Load()
-	total.Received += c.heard.Load()
-	total.Sent += c.said.Load()
+	total.Received += c.received.Load()
+	total.Sent += c.sent.Load()
 	c.service.Read(&total.Service)
 	c.service.Read(&total.Total)
 	if p := c.waits.Load(); p != nil {

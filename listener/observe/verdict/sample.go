@@ -242,7 +242,7 @@ func combineKnown(a, b *float64, how string) *float64 {
 
 // Of replaces the figures of webhooks by those of a tally: of the webhooks that the requests of the
 // sample triggered, whenever they ended.
-func (s *Sample) Of(t dispatcher.TallyStats) {
+func (s *Sample) Of(t dispatcher.Counts) {
 	s.WebhooksStarted, s.WebhooksSent, s.WebhooksDead, s.WebhooksPending = t.Accepted, t.Delivered, t.Dead, t.Pending
 	s.WebhooksRefused, s.WebhooksUnstored = t.Refused, t.Unstored
 	s.times.WebhookLag = t.Lag

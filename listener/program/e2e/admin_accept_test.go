@@ -67,7 +67,7 @@ func TestProgram_ThatCannotAcceptDrains(t *testing.T) {
 	p := reporting(t, h.DSN, fails(t)+
 		`- endpoint: {path: /second, response: {external-body: {provider: json, path: "http://`+Free(t)+`/"}}}`+"\n"+
 		`- endpoint: {path: /late, response: {external-body: {provider: json, path: "`+remote.URL+`/"}}}`)
-	late := make(chan Answer, 1)
+	late := make(chan Response, 1)
 	go func() {
 		a, err := p.Try("GET", "/late", "")
 		if err != nil {

@@ -70,7 +70,7 @@ func TestReports_BodiesThatCannotBeHad(t *testing.T) {
 		{"/env", "upstream_failed", "POST /env", 502, 50},
 		{"/slow", "upstream_timeout", "POST /slow", 504, 5},
 	} {
-		ask := func() Answer {
+		ask := func() Response {
 			return p.Do("POST", c.path+"?q=hunter2query&hunter2name", `{"card": "hunter2body"}`, "Content-Type: application/json",
 				"Authorization: Bearer hunter2auth", "Cookie: sid=hunter2cookie", "X-Api-Key: hunter2header", "User-Agent: hunter2agent",
 				"Origin: https://hunter2origin")
@@ -150,17 +150,17 @@ func TestReports_HostsThatDoHarm(t *testing.T) {
 		"not TLS": {func(t *testing.T) string {
 			return strings.Replace(newSentryHost(t, nil).DSN, "http:", "https:", 1)
 		}, "tls: "},
-		"429": {answering(func(w http.ResponseWriter, _ *http.Request) {
+		"429": {hostWith(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "3600")
 			w.WriteHeader(429)
 		}), "the host answered with status 429"},
-		"500": {answering(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }), "the host answered with status 500"},
-		"403": {answering(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }), "the host answered with status 403"},
-		"a redirect": {answering(func(w http.ResponseWriter, _ *http.Request) {
+		"500": {hostWith(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }), "the host answered with status 500"},
+		"403": {hostWith(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }), "the host answered with status 403"},
+		"a redirect": {hostWith(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", "http://"+strings.SplitN(elsewhere.DSN, "@", 2)[1])
 			w.WriteHeader(307)
 		}), "the host answered with status 307"},
-		"hanging within its answer": {answering(func(w http.ResponseWriter, req *http.Request) {
+		"hanging within its answer": {hostWith(func(w http.ResponseWriter, req *http.Request) {
 			w.WriteHeader(200)
 			_ = http.NewResponseController(w).Flush() // the connection may be gone
 			select {
@@ -186,8 +186,8 @@ func TestReports_HostsThatDoHarm(t *testing.T) {
 	}
 }
 
-func answering(answer func(w http.ResponseWriter, req *http.Request)) func(*testing.T) string {
-	return func(t *testing.T) string { return newSentryHost(t, answer).DSN }
+func hostWith(response func(w http.ResponseWriter, req *http.Request)) func(*testing.T) string {
+	return func(t *testing.T) string { return newSentryHost(t, response).DSN }
 }
 
 // Reports that are pending when the program is stopped are sent.

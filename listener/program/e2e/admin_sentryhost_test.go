@@ -22,9 +22,9 @@ const sentryKey = "5ecre7key5ecre7key"
 // sentryHost is a Sentry host: it implements the envelope protocol, and stores everything it
 // receives.
 type sentryHost struct {
-	t      *testing.T
-	DSN    string
-	answer func(w http.ResponseWriter, req *http.Request) // nil answers with 200
+	t        *testing.T
+	DSN      string
+	response func(w http.ResponseWriter, req *http.Request) // nil answers with 200
 
 	mu     sync.Mutex // guards the fields below
 	Raw    bytes.Buffer
@@ -45,9 +45,9 @@ type sentryEvent struct {
 }
 
 // newSentryHost starts a Sentry host, which is stopped at the end of the test. answer may be nil.
-func newSentryHost(t *testing.T, answer func(w http.ResponseWriter, req *http.Request)) *sentryHost {
+func newSentryHost(t *testing.T, response func(w http.ResponseWriter, req *http.Request)) *sentryHost {
 	t.Helper()
-	h := &sentryHost{t: t, answer: answer}
+	h := &sentryHost{t: t, response: response}
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	h.DSN = "http://" + sentryKey + "@" + server.Listener.Addr().String() + "/4507"
@@ -78,8 +78,8 @@ func (h *sentryHost) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h.Raw.Write(whole)
 	h.Events = append(h.Events, event)
 	h.mu.Unlock()
-	if h.answer != nil {
-		h.answer(w, req)
+	if h.response != nil {
+		h.response(w, req)
 	}
 }
 

@@ -233,7 +233,7 @@ func TestAdmin_MetricsAreForNoForeignName(t *testing.T) {
 	}
 }
 
-func TestAdmin_AnswersAreNothingForBrowsersToRun(t *testing.T) {
+func TestAdmin_ResponsesAreNothingForBrowsersToRun(t *testing.T) {
 	t.Parallel()
 	_, a := Administered(t, One("x"))
 	for _, path := range []string{"/healthz", "/metrics", "/__admin/counts", "/nowhere"} {
@@ -393,7 +393,7 @@ func TestAdmin_EndpointsAreAddedAndRemoved(t *testing.T) {
 
 // An added endpoint takes precedence over the endpoints declared in files. Removing the added
 // endpoint, even repeatedly, leaves the declared ones unchanged.
-func TestAdmin_WhatIsAddedAnswersFirst(t *testing.T) {
+func TestAdmin_AddedEndpointsMatchFirst(t *testing.T) {
 	t.Parallel()
 	p, a := Administered(t, One("file"))
 	p.Get("/a").Want(t, 200, "file")
@@ -440,7 +440,7 @@ func TestAdmin_TheSpecificationTellsWhetherRequestsChangedIt(t *testing.T) {
 	t.Parallel()
 	p, a := Administered(t, One("file"))
 	p.Get("/a")
-	told := func(after string, changed bool) {
+	check := func(after string, changed bool) {
 		t.Helper()
 		var said struct {
 			Changed   bool
@@ -456,16 +456,16 @@ func TestAdmin_TheSpecificationTellsWhetherRequestsChangedIt(t *testing.T) {
 		}
 	}
 	const yaml = "Content-Type: application/yaml"
-	told("the start", false)
+	check("the start", false)
 	a.Do("POST", "/__admin/endpoints", "endpoint: {path: b}", yaml).Refusal(t, 422, "invalid_configuration")
 	a.Do("PUT", "/__admin/spec", "- endpoint: {path: b}", yaml).Refusal(t, 422, "invalid_configuration")
-	told("refused changes", false)
+	check("refused changes", false)
 	a.Do("POST", "/__admin/endpoints", "endpoint: {path: /b, response: {}}", yaml).Into(t, 201, &struct{}{})
-	told("an addition", true)
+	check("an addition", true)
 	a.Do("POST", "/__admin/reload", "").Into(t, 200, &struct{}{})
-	told("a reload", false)
+	check("a reload", false)
 	a.Do("PUT", "/__admin/spec", One("put"), yaml).Into(t, 200, &struct{}{})
-	told("a replacement", true)
+	check("a replacement", true)
 	var removed struct {
 		Endpoint struct {
 			ID       string

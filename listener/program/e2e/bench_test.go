@@ -123,7 +123,7 @@ func TestBench_MeasuresEveryScenario(t *testing.T) {
 	}
 }
 
-func TestBench_FindsWrongAnswers(t *testing.T) {
+func TestBench_FindsWrongResponses(t *testing.T) {
 	NeedsProcess(t)
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/users/user-7" {

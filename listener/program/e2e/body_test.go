@@ -30,8 +30,8 @@ import (
 	"mockserver/internal/harness/volume"
 )
 
-// untilAnswers requests a path repeatedly until the answer is the expected one.
-func untilAnswers(p *Process, path string, status int, body string) {
+// untilServed requests a path repeatedly until the answer is the expected one.
+func untilServed(p *Process, path string, status int, body string) {
 	p.T.Helper()
 	harness.Until(p.T, fmt.Sprintf("%s is answered with %d %q", path, status, body), func() bool {
 		a := p.Get(path)
@@ -77,7 +77,7 @@ func TestBody_ALocalJSONFileIsServedAndMayHoldPlaceholders(t *testing.T) {
 	}
 }
 
-func TestBody_ARelativePathIsLookedUpBesideTheConfigurationThenInTheWorkingDirectory(t *testing.T) {
+func TestBody_ARelativePathIsLookedUpNextToTheConfigurationThenInTheWorkingDirectory(t *testing.T) {
 	t.Parallel()
 	dir, working := t.TempDir(), t.TempDir()
 	harness.WriteFile(t, dir, "both.json", `"beside"`)
@@ -146,7 +146,7 @@ func TestBody_WhatCannotBeServedIsFoundAtLoad(t *testing.T) {
 	}
 }
 
-func TestBody_AFixedFileThatDisappearsAnswers500UntilItIsBack(t *testing.T) {
+func TestBody_AFixedFileThatDisappearsIs500UntilItIsBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := harness.WriteFile(t, dir, "data.json", `{"v": 1}`)
@@ -161,12 +161,12 @@ func TestBody_AFixedFileThatDisappearsAnswers500UntilItIsBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	untilAnswers(p, "/json", 500, "")
+	untilServed(p, "/json", 500, "")
 	if m := wantFailure(p.Get("/json"), t, 500, "Body unavailable", "body_unavailable"); !strings.Contains(m, "data.json") {
 		t.Errorf("the file is not named: %q", m)
 	}
 	p.WaitLine(0, "server error", "body_unavailable", "data.json")
-	untilAnswers(p, "/xlsx", 500, "")
+	untilServed(p, "/xlsx", 500, "")
 	if m := wantFailure(p.Get("/xlsx"), t, 500, "Body unavailable", "body_unavailable"); !strings.Contains(m, "book.xlsx") {
 		t.Errorf("the workbook is not named: %q", m)
 	}
@@ -175,8 +175,8 @@ func TestBody_AFixedFileThatDisappearsAnswers500UntilItIsBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	untilAnswers(p, "/json", 200, `{"v": 1}`)
-	untilAnswers(p, "/xlsx", 200, `[{"k":"v"}]`)
+	untilServed(p, "/json", 200, `{"v": 1}`)
+	untilServed(p, "/xlsx", 200, `[{"k":"v"}]`)
 }
 
 func TestBody_AChangeOnDiskIsSeen(t *testing.T) {
@@ -195,20 +195,20 @@ func TestBody_AChangeOnDiskIsSeen(t *testing.T) {
 	p.Get("/xlsx").Want(t, 200, `[{"k":"v1"}]`)
 
 	harness.WriteFile(t, dir, "data.json", `{"v": 2}`) // the file keeps its size
-	untilAnswers(p, "/json", 200, `{"v": 2}`)
+	untilServed(p, "/json", 200, `{"v": 2}`)
 	if err := os.Rename(harness.WriteFile(t, dir, "new.json", `{"method": "{{method}}"}`), file); err != nil {
 		t.Fatal(err)
 	}
-	untilAnswers(p, "/json", 200, `{"method": "GET"}`)
+	untilServed(p, "/json", 200, `{"method": "GET"}`)
 	harness.WriteFile(t, dir, "by/a.json", `"a2"`)
 	harness.WriteFile(t, dir, "by/b.json", `"b"`)
-	untilAnswers(p, "/by/a", 200, `"a2"`)
-	untilAnswers(p, "/by/b", 200, `"b"`)
+	untilServed(p, "/by/a", 200, `"a2"`)
+	untilServed(p, "/by/b", 200, `"b"`)
 	spreadsheet(t, book, func(f *excelize.File) { cells(t, f, "A1", "k", "A2", "v2") })
-	untilAnswers(p, "/xlsx", 200, `[{"k":"v2"}]`)
+	untilServed(p, "/xlsx", 200, `[{"k":"v2"}]`)
 	// If a later version of the file has an error, only an error response is served.
 	harness.WriteFile(t, dir, "data.json", `{"v": {{nobody}}}`)
-	untilAnswers(p, "/json", 500, "")
+	untilServed(p, "/json", 500, "")
 	if m := wantFailure(p.Get("/json"), t, 500, "Body unavailable", "body_unavailable"); !strings.Contains(m, "nobody") {
 		t.Errorf("the error is not reported: %q", m)
 	}
@@ -388,9 +388,9 @@ func TestBody_ASheetBecomesAListOfObjects(t *testing.T) {
 }
 
 // origin serves the remote bodies of these tests.
-func origin(t *testing.T, answers http.HandlerFunc) *httptest.Server {
+func origin(t *testing.T, responses http.HandlerFunc) *httptest.Server {
 	t.Helper()
-	s := httptest.NewServer(answers)
+	s := httptest.NewServer(responses)
 	t.Cleanup(func() {
 		s.CloseClientConnections() // a failed test may have left a connection waiting
 		s.Close()
@@ -498,7 +498,7 @@ func TestBody_OneFlightPerURLAtATime(t *testing.T) {
 	})
 	p := Serving(t, fixed("/shared", "provider: json, path: '"+up.URL+"/'")+declare("{body: other}"))
 	const clients = 30
-	answers := make(chan Answer, clients)
+	responses := make(chan Response, clients)
 	var conns []net.Conn
 	for range clients {
 		conns = append(conns, p.Dial())
@@ -510,7 +510,7 @@ func TestBody_OneFlightPerURLAtATime(t *testing.T) {
 		go func() {
 			b, _ := io.ReadAll(c) // an invalid answer fails below
 			_, body, _ := strings.Cut(string(b), "\r\n\r\n")
-			answers <- Answer{Body: body}
+			responses <- Response{Body: body}
 		}()
 	}
 	select {
@@ -523,7 +523,7 @@ func TestBody_OneFlightPerURLAtATime(t *testing.T) {
 	}
 	close(release)
 	for range clients {
-		if a := <-answers; a.Body != "shared" {
+		if a := <-responses; a.Body != "shared" {
 			t.Errorf("got %q", a.Body)
 		}
 	}
@@ -549,7 +549,7 @@ func TestBody_DifferentURLsDoNotWaitForEachOther(t *testing.T) {
 		_, _ = io.WriteString(w, r.URL.Path)
 	})
 	p := Serving(t, fixed("/:id", `provider: json, path: "`+up.URL+`/{{path-params.id}}"`))
-	first := make(chan Answer, 1)
+	first := make(chan Response, 1)
 	go func() {
 		a, _ := p.Try("GET", "/1", "") // after an error, the check of the answer fails
 		first <- a
@@ -684,7 +684,7 @@ func TestBody_TTLKeepsARemoteBody(t *testing.T) {
 	p.Get("/always").Want(t, 200, "/always 3")
 	p.Get("/always").Want(t, 200, "/always 4")
 	p.Get("/short").Want(t, 200, "/short 5")
-	untilAnswers(p, "/short", 200, "/short 6")
+	untilServed(p, "/short", 200, "/short 6")
 	p.Get("/kept/a").Want(t, 200, "/a 1")
 }
 
@@ -714,7 +714,7 @@ func TestBody_StaleIfErrorServesTheLastGoodCopy(t *testing.T) {
 			t.Errorf("%s: got Content-Type %q", when, got)
 		}
 		wantFailure(p.Get("/never"), t, 502, "Remote body unavailable", "upstream_failed")
-		untilAnswers(p, "/plain", 502, "")
+		untilServed(p, "/plain", 502, "")
 	}
 	broken.Store(true)
 	stale("while it answers 503")

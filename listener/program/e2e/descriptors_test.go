@@ -16,7 +16,7 @@ import (
 // When connections have used up their share of the file descriptors, some are left for the admin
 // address, which reports the problem. Waiting connections are served as soon as descriptors are
 // free again.
-func TestProgram_AnswersTheAdminAddressWithoutDescriptors(t *testing.T) {
+func TestProgram_ServesTheAdminAddressWithoutDescriptors(t *testing.T) {
 	t.Parallel()
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", "- endpoint: {path: /a, response: {body: fine}}\n")
 	p := LaunchCommand(t, exec.Command("sh", "-c", `ulimit -n 64; exec "$0" "$@"`, Program(t), "-c", file, "--admin", "127.0.0.1:0"), t.TempDir(), nil).Listening()

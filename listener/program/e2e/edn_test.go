@@ -43,11 +43,11 @@ func lettersOf(p *Process, t *testing.T, request string) string {
 	if _, err := io.WriteString(conn, request); err != nil {
 		t.Fatal(err)
 	}
-	answer, err := io.ReadAll(conn)
+	response, err := io.ReadAll(conn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(answer)
+	return string(response)
 }
 
 func TestEDN_IsServed(t *testing.T) {

@@ -98,9 +98,9 @@ func TestEmbed_TheProgramOfTheREADME(t *testing.T) {
 }
 
 // withoutDate returns an answer without its Date header.
-func withoutDate(answer string) string {
+func withoutDate(response string) string {
 	var b strings.Builder
-	for line := range strings.Lines(answer) {
+	for line := range strings.Lines(response) {
 		if !strings.HasPrefix(line, "Date: ") {
 			b.WriteString(line)
 		}

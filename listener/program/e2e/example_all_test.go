@@ -338,7 +338,7 @@ func bodyType(body string) []string {
 }
 
 // check makes the call, compares the answer and returns it for further checks.
-func (c *exampleCall) check(t *testing.T, p *Process) Answer {
+func (c *exampleCall) check(t *testing.T, p *Process) Response {
 	t.Helper()
 	since := time.Now().UTC()
 	a := p.Do(c.method, c.path, c.body, slices.Concat(exampleHeaders[c.endpoint], bodyType(c.body))...)
@@ -473,7 +473,7 @@ func markExample(t *testing.T, name string) (path string, summaries []string) {
 	return harness.WriteFile(t, dir, "marked.json", string(marked)), summaries
 }
 
-func TestExamples_EveryEndpointAnswersACall(t *testing.T) {
+func TestExamples_EveryEndpointServesACall(t *testing.T) {
 	t.Parallel()
 	for name, calls := range exampleCalls {
 		t.Run(name, func(t *testing.T) {
@@ -561,7 +561,7 @@ func TestExamples_ThePagesTogetherAreAllTasksAndEachCanBeRead(t *testing.T) {
 	}
 }
 
-func TestExamples_OtherMethodsAreAnsweredFromWhatIsDeclared(t *testing.T) {
+func TestExamples_OtherMethodsFollowTheDeclaredOnes(t *testing.T) {
 	t.Parallel()
 	p := Start(t, "-c", File("examples", "tasks.yml"))
 	for path, want := range map[string][]string{

@@ -190,7 +190,7 @@ func startBlog(t *testing.T) *Process {
 }
 
 // readBlog requests a path and expects status 200 and a JSON object.
-func readBlog(p *Process, path string, headers ...string) (blogObject, Answer) {
+func readBlog(p *Process, path string, headers ...string) (blogObject, Response) {
 	p.T.Helper()
 	a := p.Get(path, headers...)
 	o, ok := exampleDecode(p.T, a.Body).(blogObject)

@@ -242,7 +242,7 @@ func TestLoad_TheRequestsOfJMeterEndInTheVerdict(t *testing.T) {
 			if to == p {
 				times = 5 // the load
 			}
-			var a Answer
+			var a Response
 			for range times {
 				a = to.Do(s.prop("HTTPSampler.method"), path, s.prop("Argument.value"), "Authorization: "+token)
 				if a.Status >= 300 {

@@ -174,7 +174,7 @@ func paymentCalls() []exampleCall {
 // api calls the endpoints of examples/payments.yml and keeps the last answer.
 type api struct {
 	*Process
-	last   Answer
+	last   Response
 	object map[string]any // the answer's body
 }
 
@@ -218,15 +218,15 @@ func TestPayments_ACheckout(t *testing.T) {
 	s := newShop(t, nil)
 	s.call(200, "POST", "/v1/customers", "email=ann@example.com&name=Ann")
 	customer := s.text("id")
-	s.told("customer.created", customer, "")
+	s.notified("customer.created", customer, "")
 	s.call(200, "POST", intents, "amount=1999&currency=eur&customer="+customer)
 	id := s.text("id")
-	s.told("payment_intent.created", id, "requires_payment_method")
+	s.notified("payment_intent.created", id, "requires_payment_method")
 	s.call(402, "POST", intents+"/"+id+"/confirm", "payment_method=pm_card_chargeDeclined")
 	s.is(map[string]string{"error.payment_intent.id": id, "error.decline_code": "generic_decline"})
-	s.told("payment_intent.payment_failed", id, "requires_payment_method")
+	s.notified("payment_intent.payment_failed", id, "requires_payment_method")
 	s.call(200, "POST", intents+"/"+id+"/confirm", "payment_method=pm_card_visa")
-	s.told("payment_intent.succeeded", id, "succeeded")
+	s.notified("payment_intent.succeeded", id, "succeeded")
 	s.call(200, "GET", intents+"/"+id, "")
 	s.is(map[string]string{"status": "succeeded", "amount": "1999", "amount_received": "1999", "customer": customer, "last_payment_error": "<nil>", "payment_method": "pm_card_visa"})
 	s.call(200, "GET", intents+"?customer="+customer, "")
@@ -253,13 +253,13 @@ func TestPayments_ABankDebitSucceedsLater(t *testing.T) {
 	s.call(200, "POST", intents, "amount=1999&confirm=true&payment_method=pm_sepaDebit_success")
 	id := s.text("id")
 	s.is(map[string]string{"status": "processing", "amount_received": "0"})
-	told := map[string]any{}
+	notified := map[string]any{}
 	for range 2 { // one may overtake the other
 		_, kind, object := s.event()
-		told[kind] = object["status"]
+		notified[kind] = object["status"]
 	}
-	if want := map[string]any{"payment_intent.processing": "processing", "payment_intent.succeeded": "succeeded"}; !maps.Equal(told, want) {
-		t.Errorf("got the events %v, want %v", told, want)
+	if want := map[string]any{"payment_intent.processing": "processing", "payment_intent.succeeded": "succeeded"}; !maps.Equal(notified, want) {
+		t.Errorf("got the events %v, want %v", notified, want)
 	}
 	s.call(200, "GET", intents+"/"+id, "")
 	s.is(map[string]string{"status": "succeeded", "amount_received": "1999"})
@@ -271,15 +271,15 @@ func TestPayments_OneKeyIsOneIntent(t *testing.T) {
 	p := Start(t, "-c", File("examples", "payments.yml"), "--no-webhooks")
 	for _, path := range []string{intents, "/v1/customers", "/v1/subscriptions"} {
 		var all sync.WaitGroup
-		answers := make([]string, 20)
-		for i := range answers {
+		responses := make([]string, 20)
+		for i := range responses {
 			all.Go(func() {
-				answers[i] = p.Do("POST", path, "amount=1999&customer=cus_ann", "Idempotency-Key: key of "+path, "Content-Type: application/x-www-form-urlencoded").Body
+				responses[i] = p.Do("POST", path, "amount=1999&customer=cus_ann", "Idempotency-Key: key of "+path, "Content-Type: application/x-www-form-urlencoded").Body
 			})
 		}
 		all.Wait()
-		if len(slices.Compact(answers)) != 1 {
-			t.Errorf("POST %s: one key has the answers %q", path, answers)
+		if len(slices.Compact(responses)) != 1 {
+			t.Errorf("POST %s: one key has the answers %q", path, responses)
 		}
 	}
 }
@@ -357,16 +357,16 @@ type shop struct {
 	ids    map[string]bool // of the events received
 }
 
-func newShop(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) *shop {
+func newShop(t *testing.T, response func(n int, w http.ResponseWriter, r *http.Request)) *shop {
 	t.Helper()
-	target := NewHookTarget(t, answer)
+	target := NewHookTarget(t, response)
 	p := Launch(t, []string{"WEBHOOK_URL=" + target.URL + "/stripe"}, "-c", File("examples", "payments.yml")).Listening()
 	return &shop{api: &api{Process: p}, target: target, ids: map[string]bool{}}
 }
 
-// told waits for the next event and compares its kind and its object; with status "" the status is
+// notified waits for the next event and compares its kind and its object; with status "" the status is
 // not compared.
-func (s *shop) told(kind, id, status string) {
+func (s *shop) notified(kind, id, status string) {
 	s.T.Helper()
 	event, got, object := s.event()
 	s.ids[event] = true

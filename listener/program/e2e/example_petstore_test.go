@@ -47,7 +47,7 @@ func TestPetstore_ValidatesWithoutAWarning(t *testing.T) {
 	}
 }
 
-func TestPetstore_TheMocksFileAnswersForTheDocument(t *testing.T) {
+func TestPetstore_TheMocksFileOverridesTheDocument(t *testing.T) {
 	t.Parallel()
 	p := Start(t, petstores(t)["petstore-mocks.yml"]...)
 	for _, c := range []exampleCall{

@@ -9,7 +9,7 @@ import (
 )
 
 // Every example gives the same answers over every protocol as over HTTP in clear text.
-func TestExamples_AnswerInEveryWay(t *testing.T) {
+func TestExamples_ReplyInEveryWay(t *testing.T) {
 	t.Parallel()
 	for way, proto := range TestedWays() {
 		for name, calls := range exampleCalls {

@@ -26,7 +26,7 @@ import (
 
 // The requirements.
 const (
-	mostBesideNginx  = 1.5  // CPU time of a proxied request, relative to nginx
+	mostOfNginx      = 1.5  // CPU time of a proxied request, relative to nginx
 	mostRecording    = 1.15 // CPU time of a recorded request, relative to an unrecorded one
 	recordedRate     = 20_000
 	mostUnderWay     = 20 << 10 // bytes of memory for a request in progress
@@ -136,7 +136,7 @@ func TestFigures_Cost(t *testing.T) {
 		recordingCost += costOf(t, address(recording), recording.Cmd.Process.Pid)
 	}
 	t.Logf("CPU time of a request: %v by nginx, %v passed on, %v passed on and recorded", nginxCost/rounds, plainCost/rounds, recordingCost/rounds)
-	most(t, "passed on compared with nginx", float64(plainCost)/float64(nginxCost), mostBesideNginx)
+	most(t, "passed on compared with nginx", float64(plainCost)/float64(nginxCost), mostOfNginx)
 	most(t, "recorded compared with passed on", float64(recordingCost)/float64(plainCost), mostRecording)
 }
 
@@ -186,15 +186,15 @@ func TestFigures_MemoryUnderWay(t *testing.T) {
 		}
 		conns[i] = c
 	}
-	answered := make(chan error, 1)
+	done := make(chan error, 1)
 	go func() {
 		_, err := bufio.NewReader(conns[0]).Peek(1)
-		answered <- err
+		done <- err
 	}()
 	highest := 0
 	for tick := time.Tick(10 * time.Millisecond); ; { // the first answer comes after 5 s, when all requests are in progress
 		select {
-		case err := <-answered:
+		case err := <-done:
 			if err != nil {
 				t.Fatal(err)
 			}

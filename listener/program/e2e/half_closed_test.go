@@ -25,30 +25,30 @@ func TestConnection_AClientThatEndsWithItsLastRequest(t *testing.T) {
 		// announced its last request.
 		"late": "GET /late" + head + "Connection: close\r\n\r\n", "unmatched": "GET /nowhere" + head + "\r\n", "several": strings.Repeat("GET /made/7"+head+"\r\n", 3),
 	} {
-		for _, answeredFirst := range []bool{false, true} {
+		for _, replyFirst := range []bool{false, true} {
 			conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 			if err != nil {
 				t.Fatal(err)
 			}
 			_ = conn.SetDeadline(time.Now().Add(harness.Patience)) // then reading fails
-			answers := bufio.NewReader(conn)
+			responses := bufio.NewReader(conn)
 			n := strings.Count(request, " HTTP/1.1")
 			_, _ = io.WriteString(conn, request) // an error shows in the answers
-			if !answeredFirst {
+			if !replyFirst {
 				_ = conn.(*net.TCPConn).CloseWrite()
 			}
 			for i := range n {
-				resp, err := http.ReadResponse(answers, nil)
+				resp, err := http.ReadResponse(responses, nil)
 				if err != nil {
 					t.Fatalf("%s: answer %d of %d: %v", name, i+1, n, err)
 				}
 				_, _ = io.Copy(io.Discard, resp.Body) // the next answer cannot be read before this body
 			}
-			if answeredFirst {
+			if replyFirst {
 				_ = conn.(*net.TCPConn).CloseWrite()
 			}
-			if rest, err := io.ReadAll(answers); len(rest) > 0 || err != nil {
-				t.Errorf("%s, answered first %t: then got %q, %v, want the end", name, answeredFirst, rest, err)
+			if rest, err := io.ReadAll(responses); len(rest) > 0 || err != nil {
+				t.Errorf("%s, answered first %t: then got %q, %v, want the end", name, replyFirst, rest, err)
 			}
 			_ = conn.Close()
 		}

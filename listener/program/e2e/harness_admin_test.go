@@ -119,7 +119,7 @@ func (d *AdminDocument) template(path string) string {
 }
 
 // Check fails the test unless a JSON response conforms to the document.
-func (d *AdminDocument) Check(t *testing.T, method, target string, a Answer) {
+func (d *AdminDocument) Check(t *testing.T, method, target string, a Response) {
 	path, _, _ := strings.Cut(target, "?")
 	if d == nil || method == "HEAD" || a.Header.Get("Content-Type") != "application/json" {
 		return
@@ -170,7 +170,7 @@ func AdminOf(p *Process) *Process {
 
 // Refusal fails the test unless the response has the status, and is an error with the code in the
 // same form as the server's own errors.
-func (a Answer) Refusal(t *testing.T, status int, code string) {
+func (a Response) Refusal(t *testing.T, status int, code string) {
 	t.Helper()
 	var said struct{ Error, Code, Message string }
 	err := json.Unmarshal([]byte(a.Body), &said)
@@ -180,7 +180,7 @@ func (a Answer) Refusal(t *testing.T, status int, code string) {
 }
 
 // Into decodes a response, which must have the status.
-func (a Answer) Into(t *testing.T, status int, value any) {
+func (a Response) Into(t *testing.T, status int, value any) {
 	t.Helper()
 	if a.Status != status {
 		t.Fatalf("got %d %s\nwant %d", a.Status, a.Body, status)

@@ -91,8 +91,8 @@ func (l *Link) Cut() {
 	l.conns = nil
 }
 
-// Mend lets connections through again.
-func (l *Link) Mend() {
+// Restore lets connections through again.
+func (l *Link) Restore() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cut = false

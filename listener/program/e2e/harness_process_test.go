@@ -246,8 +246,8 @@ func Refused(t *testing.T, env []string, args ...string) (code int, stdout, stde
 	return code, p.Stdout.String(), p.Stderr.String()
 }
 
-// Answer is a response as received by a client.
-type Answer struct {
+// Response is a response as received by a client.
+type Response struct {
 	Status int
 	Proto  string // "HTTP/1.1" or "HTTP/2.0"
 	Header http.Header
@@ -263,7 +263,7 @@ var client = &http.Client{
 }
 
 // Do sends a request. Headers have the form "Name: value"; Host is one of them.
-func (p *Process) Do(method, path, body string, headers ...string) Answer {
+func (p *Process) Do(method, path, body string, headers ...string) Response {
 	p.T.Helper()
 	a, err := p.Try(method, path, body, headers...)
 	if err != nil {
@@ -273,14 +273,14 @@ func (p *Process) Do(method, path, body string, headers ...string) Answer {
 }
 
 // Try is like Do, for goroutines and for requests that may fail.
-func (p *Process) Try(method, path, body string, headers ...string) (Answer, error) {
+func (p *Process) Try(method, path, body string, headers ...string) (Response, error) {
 	var reader io.Reader
 	if body != "" {
 		reader = strings.NewReader(body)
 	}
 	req, err := http.NewRequestWithContext(context.Background(), method, p.URL+path, reader)
 	if err != nil {
-		return Answer{}, err
+		return Response{}, err
 	}
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
@@ -292,11 +292,11 @@ func (p *Process) Try(method, path, body string, headers ...string) (Answer, err
 	}
 	resp, err := cmp.Or(p.client, client).Do(req)
 	if err != nil {
-		return Answer{}, err
+		return Response{}, err
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	a := Answer{resp.StatusCode, resp.Proto, resp.Header, string(b), resp.ContentLength}
+	a := Response{resp.StatusCode, resp.Proto, resp.Header, string(b), resp.ContentLength}
 	if err == nil && p.api != nil {
 		p.api.Check(p.T, method, path, a)
 	}
@@ -304,13 +304,13 @@ func (p *Process) Try(method, path, body string, headers ...string) (Answer, err
 }
 
 // Get sends a GET request.
-func (p *Process) Get(path string, headers ...string) Answer {
+func (p *Process) Get(path string, headers ...string) Response {
 	p.T.Helper()
 	return p.Do("GET", path, "", headers...)
 }
 
 // Want fails the test unless the response has the status and the body.
-func (a Answer) Want(t *testing.T, status int, body string) {
+func (a Response) Want(t *testing.T, status int, body string) {
 	t.Helper()
 	if a.Status != status || a.Body != body {
 		t.Errorf("got %d %s\nwant %d %s", a.Status, a.Body, status, body)

@@ -24,20 +24,20 @@ type Received struct {
 // with 200 if answer is nil, and sends the webhook to Got.
 type HookTarget struct {
 	*httptest.Server
-	Got    chan Received
-	answer func(n int, w http.ResponseWriter, r *http.Request)
-	count  atomic.Int32
+	Got      chan Received
+	response func(n int, w http.ResponseWriter, r *http.Request)
+	count    atomic.Int32
 }
 
 // NewHookTarget starts a webhook target, which is stopped at the end of the test.
-func NewHookTarget(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) *HookTarget {
+func NewHookTarget(t *testing.T, response func(n int, w http.ResponseWriter, r *http.Request)) *HookTarget {
 	t.Helper()
-	target := &HookTarget{Got: make(chan Received, 100_000), answer: answer}
+	target := &HookTarget{Got: make(chan Received, 100_000), response: response}
 	target.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body) // the test notices if a part is missing
 		target.Got <- Received{r.Method, r.Host, r.RequestURI, string(b), r.Header, time.Now()}
-		if target.answer != nil {
-			target.answer(int(target.count.Add(1)), w, r)
+		if target.response != nil {
+			target.response(int(target.count.Add(1)), w, r)
 		}
 	}))
 	t.Cleanup(target.Close)

@@ -34,7 +34,7 @@ func loopback(t *testing.T, each func(net.Conn)) string {
 	return PortOf(t, l.Addr().String())
 }
 
-func TestHealth_WhatDoesNotAnswerAsAMockServer(t *testing.T) {
+func TestHealth_SomethingOtherThanAMockServer(t *testing.T) {
 	t.Parallel()
 	gone, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -77,7 +77,7 @@ func TestHealth_WhatDoesNotAnswerAsAMockServer(t *testing.T) {
 	}
 }
 
-func TestHealth_AServerThatAnswers(t *testing.T) {
+func TestHealth_AServerThatResponds(t *testing.T) {
 	t.Parallel()
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", One("fine"))
 	for _, c := range []struct {
@@ -143,12 +143,12 @@ func TestHealth_ThePingTouchesNoEndpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	answers := bufio.NewReader(c)
+	responses := bufio.NewReader(c)
 	for range 2 { // the connection stays open
 		if _, err := io.WriteString(c, "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
-		resp, err := http.ReadResponse(answers, nil)
+		resp, err := http.ReadResponse(responses, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

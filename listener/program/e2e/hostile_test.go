@@ -498,18 +498,18 @@ func form(n int) string {
 	return b.String()
 }
 
-// said is one answer as a client parses it.
-type said struct {
+// outcome is one answer as a client parses it.
+type outcome struct {
 	status int
 	close  bool
 	body   string
 }
 
-// answersOf parses all the answers to a request with net/http. None of the cases uses HEAD.
-func answersOf(t *testing.T, raw string) []said {
+// responsesOf parses all the answers to a request with net/http. None of the cases uses HEAD.
+func responsesOf(t *testing.T, raw string) []outcome {
 	t.Helper()
 	r := bufio.NewReader(strings.NewReader(raw))
-	var all []said
+	var all []outcome
 	for {
 		if _, err := r.Peek(1); err == io.EOF {
 			return all
@@ -525,7 +525,7 @@ func answersOf(t *testing.T, raw string) []said {
 		if strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") && !(json.Valid(body) && utf8.Valid(body)) {
 			t.Errorf("answer %d is not JSON: %q", len(all), body)
 		}
-		all = append(all, said{resp.StatusCode, resp.Close, string(body)})
+		all = append(all, outcome{resp.StatusCode, resp.Close, string(body)})
 	}
 }
 
@@ -555,9 +555,9 @@ func suffer(p *Process, t *testing.T, c hostile) string {
 // check compares what came back with what a case expects.
 func (c hostile) check(t *testing.T, raw string) {
 	t.Helper()
-	answers := answersOf(t, raw)
+	responses := responsesOf(t, raw)
 	statuses := []int{}
-	for _, a := range answers {
+	for _, a := range responses {
 		statuses = append(statuses, a.status)
 	}
 	want := slices.Clone(c.want)
@@ -573,7 +573,7 @@ func (c hostile) check(t *testing.T, raw string) {
 	if len(c.want) == 0 {
 		return
 	}
-	last := answers[len(c.want)-1]
+	last := responses[len(c.want)-1]
 	if !strings.Contains(last.body, c.holds) {
 		t.Errorf("got %.300q, want %.300q in it", last.body, c.holds)
 	}
@@ -628,7 +628,7 @@ func golden(raw string) string {
 // Every hostile input gets the answer in the table, byte for byte that of goldenFile, and harms no
 // other client: clients that connect at the same time are served, and the server does not panic. With an
 // access log, no request takes the fast way of plain requests; the answers are the same.
-func TestHostile_EachHasItsAnswer(t *testing.T) {
+func TestHostile_EachHasItsReply(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(goldenFile)
 	want := map[string]string{}
@@ -665,7 +665,7 @@ func TestHostile_EachHasItsAnswer(t *testing.T) {
 }
 
 // Answers come in the order of the requests, however long each takes.
-func TestHostile_PipelinedAnswersComeInOrder(t *testing.T) {
+func TestHostile_PipelinedRepliesComeInOrder(t *testing.T) {
 	t.Parallel()
 	p := Serving(t, attacked+"- endpoint: {path: /files2/*rest, response: {external-body: {provider: json, path: '{{path-params.rest}}'}}}\n")
 	var requests strings.Builder
@@ -681,11 +681,11 @@ func TestHostile_PipelinedAnswersComeInOrder(t *testing.T) {
 			requests.WriteString(getA(fmt.Sprintf("/files2/%d-", i)))
 		}
 	}
-	answers := answersOf(t, wire(p, requests.String()+next))
-	if len(answers) != n+1 {
-		t.Fatalf("got %d answers, want %d", len(answers), n+1)
+	responses := responsesOf(t, wire(p, requests.String()+next))
+	if len(responses) != n+1 {
+		t.Fatalf("got %d answers, want %d", len(responses), n+1)
 	}
-	for i, a := range answers[:n] {
+	for i, a := range responses[:n] {
 		if !strings.Contains(a.body, fmt.Sprintf("%d-", i)) || (a.status == 404) != (i%3 == 2) {
 			t.Errorf("answer %d is %d %.200q", i, a.status, a.body)
 		}

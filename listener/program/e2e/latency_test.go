@@ -21,7 +21,7 @@ import (
 
 // An answer is never sent before its latency is over, in whatever form the latency is declared,
 // and the connection stays open.
-func TestLatency_NoAnswerComesBeforeItsTime(t *testing.T) {
+func TestLatency_NoReplyComesBeforeItsTime(t *testing.T) {
 	t.Parallel()
 	p := Serving(t, `
 - endpoint: {path: /fixed, latency: {min: 60ms}, response: {body: fixed}}
@@ -96,8 +96,8 @@ func TestLatency_FailuresAndTimeOuts(t *testing.T) {
 
 // waiting is a request that was sent, with its connection and its answer.
 type waiting struct {
-	conn   net.Conn
-	answer chan int // the status; 0 if there was no answer
+	conn     net.Conn
+	response chan int // the status; 0 if there was no answer
 }
 
 func wait(t *testing.T, p *Process, path string) *waiting {
@@ -114,10 +114,10 @@ func wait(t *testing.T, p *Process, path string) *waiting {
 	go func() {
 		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {
-			w.answer <- 0
+			w.response <- 0
 			return
 		}
-		w.answer <- resp.StatusCode
+		w.response <- resp.StatusCode
 		_ = resp.Body.Close() // only the status matters
 	}()
 	return w
@@ -143,9 +143,9 @@ func TestLatency_AClientThatLeavesLeavesNothing(t *testing.T) {
 		a, b := wait(t, p, "/slow"), wait(t, p, "/slow")
 		refused, left := 0, a
 		select {
-		case refused = <-a.answer:
+		case refused = <-a.response:
 			left = b
-		case refused = <-b.answer:
+		case refused = <-b.response:
 		case <-time.After(harness.Patience):
 			t.Fatalf("round %d: both requests wait", i)
 		}
@@ -178,14 +178,14 @@ func TestLatency_TheEndOfTheServer(t *testing.T) {
 		a, b := wait(t, p, "/slow"), wait(t, p, "/slow")
 		waits := a
 		select { // once one request is refused, the other is waiting
-		case <-a.answer:
+		case <-a.response:
 			waits = b
-		case <-b.answer:
+		case <-b.response:
 		case <-time.After(harness.Patience):
 			t.Fatal("both requests wait")
 		}
 		p.Signal(syscall.SIGTERM)
-		if got := <-waits.answer; got != c.status {
+		if got := <-waits.response; got != c.status {
 			t.Errorf("latency %s, grace %s: got %d, want %d", c.latency, c.grace, got, c.status)
 		}
 		if code := p.Exit(); code != c.code {
@@ -203,16 +203,16 @@ func TestLatency_AReloadMeanwhile(t *testing.T) {
 	a, b := wait(t, p, "/slow"), wait(t, p, "/slow")
 	waits := a
 	select {
-	case <-a.answer:
+	case <-a.response:
 		waits = b
-	case <-b.answer:
+	case <-b.response:
 	case <-time.After(harness.Patience):
 		t.Fatal("both requests wait")
 	}
 	harness.WriteFile(t, filepath.Dir(file), "mock.yml", strings.Replace(fmt.Sprintf(slow, "1ms", 202), "capacity: {concurrent: 1}, ", "", 1))
 	p.WaitLine(0, "configuration reloaded")
 	p.Get("/slow").Want(t, 202, "")
-	if got := <-waits.answer; got != 201 {
+	if got := <-waits.response; got != 201 {
 		t.Errorf("got %d, want 201, from the previous configuration", got)
 	}
 }
@@ -299,7 +299,7 @@ func TestSeed_TwoRunsAreAlike(t *testing.T) {
 	run := func(args, env []string) map[string][]string {
 		file := harness.WriteFile(t, t.TempDir(), "mock.yml", configuration)
 		p := Launch(t, env, append([]string{"-c", file}, args...)...).Listening()
-		answers := map[string][]string{}
+		responses := map[string][]string{}
 		var mu sync.Mutex // guards answers
 		var clients sync.WaitGroup
 		for range 8 {
@@ -312,25 +312,25 @@ func TestSeed_TwoRunsAreAlike(t *testing.T) {
 							return
 						}
 						mu.Lock()
-						answers[path] = append(answers[path], fmt.Sprint(a.Status, " ", a.Body))
+						responses[path] = append(responses[path], fmt.Sprint(a.Status, " ", a.Body))
 						mu.Unlock()
 					}
 				})
 			}
 		}
 		clients.Wait()
-		for _, some := range answers {
+		for _, some := range responses {
 			slices.Sort(some)
 		}
-		return answers
+		return responses
 	}
 	first, again := run([]string{"--seed", "7"}, nil), run(nil, []string{"MOCKSERVER_SEED=7"})
 	other, none, nor := run([]string{"--seed", "0"}, nil), run(nil, nil), run(nil, nil)
-	for path, answers := range first {
-		if !slices.Equal(answers, again[path]) {
+	for path, responses := range first {
+		if !slices.Equal(responses, again[path]) {
 			t.Errorf("%s: two runs with one seed differ", path)
 		}
-		if slices.Equal(answers, other[path]) || slices.Equal(none[path], nor[path]) {
+		if slices.Equal(responses, other[path]) || slices.Equal(none[path], nor[path]) {
 			t.Errorf("%s: runs with different seeds, or without, are equal", path)
 		}
 	}
@@ -346,12 +346,12 @@ func TestNoLatencyAndNoFaults(t *testing.T) {
 - endpoint: {path: /broken, fault: {type: reset}, response: {body: whole}}
 - endpoint: {path: /maybe, fault: {type: empty, rate: 0.5}, response: {body: '{{random-int(1, 1000)}}'}}
 `
-	of := func(p *Process) (answers []string) {
+	of := func(p *Process) (responses []string) {
 		for range 60 {
 			a := p.Get("/drawn")
-			answers = append(answers, fmt.Sprint(a.Status, " ", a.Body))
+			responses = append(responses, fmt.Sprint(a.Status, " ", a.Body))
 		}
-		return answers
+		return responses
 	}
 	without := Serving(t, configuration, "--seed", "7", "--no-latency", "--no-faults")
 	want := of(Serving(t, configuration, "--seed", "7"))

@@ -144,7 +144,7 @@ func TestListener_ConnectionsDoNotKeepTheirLargestBodies(t *testing.T) {
 	}
 }
 
-func TestListener_HEADOfAConditionalGETIsAnsweredAsTheGET(t *testing.T) {
+func TestListener_HEADOfAConditionalGETMatchesAsTheGET(t *testing.T) {
 	t.Parallel()
 	p := Serving(t, "- endpoint: {path: /cond, if: query-params.a = 1, response: {body: yes}}\n"+
 		"- endpoint: {method: POST, path: /post, response: {body: yes}}\n")
@@ -190,7 +190,7 @@ func TestListener_AnIPv4AddressIsListenedOnAsAsked(t *testing.T) {
 
 const externalA = "- endpoint: {path: /a, response: {external-body: {provider: json, path: a.json}}}\n"
 
-func TestListener_ARefusedConfigurationIsTriedAgainWhenItsExternalFileIsMended(t *testing.T) {
+func TestListener_ARefusedConfigurationIsTriedAgainWhenItsExternalFileIsFixed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, before string // the content of a.json; "" for no file
@@ -268,7 +268,7 @@ func TestListener_ASignalDoesNotWaitForAReload(t *testing.T) {
 const watchEvery = 500 * time.Millisecond
 
 // closing parses a response, which must be everything that the server sent.
-func closing(t *testing.T, raw string) Answer {
+func closing(t *testing.T, raw string) Response {
 	t.Helper()
 	r := bufio.NewReader(strings.NewReader(raw))
 	resp, err := http.ReadResponse(r, nil)
@@ -282,7 +282,7 @@ func closing(t *testing.T, raw string) Answer {
 	if rest, _ := io.ReadAll(r); len(rest) > 0 {
 		t.Errorf("unexpected bytes after the response: %.300q", rest)
 	}
-	return Answer{Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header, Body: string(body), Length: resp.ContentLength}
+	return Response{Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header, Body: string(body), Length: resp.ContentLength}
 }
 
 // holdsAtMost fails the test if the program uses more than most bytes of memory. It never fails

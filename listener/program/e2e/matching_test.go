@@ -22,9 +22,9 @@ type exchange struct {
 	want   string
 }
 
-// answers sends the requests to the server and compares the answers. For an expected status other
+// responses sends the requests to the server and compares the answers. For an expected status other
 // than 200, only the status is compared.
-func answers(p *Process, t *testing.T, exchanges []exchange) {
+func responses(p *Process, t *testing.T, exchanges []exchange) {
 	t.Helper()
 	for _, x := range exchanges {
 		t.Run(x.name, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestMatching_AParameterTakesOnlyValuesOfItsType(t *testing.T) {
 			exchanges = append(exchanges, exchange{name: v + " is no " + typ.name, path: "/" + typ.name + "/" + v, status: 404})
 		}
 	}
-	answers(p, t, append(exchanges, exchange{name: "the default is string", path: "/default/4x", want: "value 4x"}))
+	responses(p, t, append(exchanges, exchange{name: "the default is string", path: "/default/4x", want: "value 4x"}))
 }
 
 func TestMatching_ACatchAllTakesTheRestOfThePath(t *testing.T) {
@@ -138,7 +138,7 @@ func TestMatching_ACatchAllTakesTheRestOfThePath(t *testing.T) {
 - endpoint: {path: "/of/:user/*the-rest", response: {body: '{{path-params.user}} has {{path-params.the-rest}}'}}
 - endpoint: {path: /middle/*here/end, response: {body: literal}}
 `)
-	answers(p, t, []exchange{
+	responses(p, t, []exchange{
 		{name: "one segment", path: "/files/a.txt", want: "rest a.txt"},
 		{name: "many segments", path: "/files/a/b/c.txt", want: "rest a/b/c.txt"},
 		{name: "decoded", path: "/files/a%20b/c", want: "rest a b/c"},
@@ -165,7 +165,7 @@ func TestMatching_EveryOtherCharacterIsLiteral(t *testing.T) {
 - endpoint: {path: "/größe", response: {body: letters}}
 - endpoint: {path: "/", response: {body: root}}
 `)
-	answers(p, t, []exchange{
+	responses(p, t, []exchange{
 		{name: "braces", path: "/braces/%7Bx%7D", want: "braces"},
 		{name: "braces are not a parameter", path: "/braces/y", status: 404},
 		{name: "a colon inside a segment", path: "/v1/op:run", want: "colon"},
@@ -187,7 +187,7 @@ func TestMatching_TheQueryIsNoPartOfThePath(t *testing.T) {
 	t.Parallel()
 	p := Serving(t, `- endpoint: {path: "/a?page=1", response: {body: fine}}`+"\n")
 	p.WaitLine(0, "mock.yml:1:", "?page=1")
-	answers(p, t, []exchange{
+	responses(p, t, []exchange{
 		{name: "without a query", path: "/a", want: "fine"},
 		{name: "with another query", path: "/a?page=2&x=/b", want: "fine"},
 		{name: "with an empty query", path: "/a?", want: "fine"},
@@ -205,7 +205,7 @@ func TestMatching_TheMoreSpecificPathWinsInAnyOrder(t *testing.T) {
 		`{path: "/tasks/:id", response: {body: task}}`,
 		`{path: /tasks/search, response: {body: search}}`,
 	}, func(t *testing.T, p *Process) {
-		answers(p, t, []exchange{
+		responses(p, t, []exchange{
 			{name: "a literal", path: "/u/me", want: "literal"},
 			{name: "a literal beats a typed parameter", path: "/u/7", want: "seven"},
 			{name: "a typed parameter beats a string", path: "/u/42", want: "int 42"},
@@ -229,7 +229,7 @@ func TestMatching_AWrongTurnIsTakenBack(t *testing.T) {
 		`{path: "/d/:x/f/:y|int", response: {body: "{{path-params.x}} {{path-params.y}}"}}`,
 		`{path: "/:x/e/f/h", response: {body: "top {{path-params.x}}"}}`,
 	}, func(t *testing.T, p *Process) {
-		answers(p, t, []exchange{
+		responses(p, t, []exchange{
 			{name: "from a literal that continues to a parameter that ends", path: "/users/me", want: "user me"},
 			{name: "from a typed parameter to a string", path: "/a/1/c", want: "text 1"},
 			{name: "from both to a catch-all", path: "/a/1/d", want: "rest 1/d"},
@@ -242,7 +242,7 @@ func TestMatching_AWrongTurnIsTakenBack(t *testing.T) {
 	})
 }
 
-func TestMatching_OfOneShapeTheFirstDeclaredWhoseTypesAndConditionHoldAnswers(t *testing.T) {
+func TestMatching_OfOneShapeTheFirstDeclaredWhoseTypesAndConditionHoldWins(t *testing.T) {
 	t.Parallel()
 	p := Serving(t, `- endpoint: {path: "/a/:x", if: query-params.k = 1, response: {body: "first {{path-params.x}}"}}
 - endpoint: {path: "/a/:y", if: query-params.k < 3, response: {body: "second {{path-params.y}}"}}
@@ -253,7 +253,7 @@ func TestMatching_OfOneShapeTheFirstDeclaredWhoseTypesAndConditionHoldAnswers(t 
 - endpoint: {path: "/t/:v|float", response: {body: float}}
 - endpoint: {path: "/t/:v|date", response: {body: date}}
 `)
-	answers(p, t, []exchange{
+	responses(p, t, []exchange{
 		{name: "both conditions hold", path: "/a/p?k=1", want: "first p"},
 		{name: "only the second is true", path: "/a/p?k=2", want: "second p"},
 		{name: "no condition is true", path: "/a/p?k=3", want: "third p"},
@@ -292,7 +292,7 @@ func TestMatching_AConditionThatFailsLeavesTheRequestToTheNextEndpoint(t *testin
 	} {
 		p.Do("POST", "/pay", c.body, "Content-Type: application/json").Want(t, c.status, c.want)
 	}
-	answers(p, t, []exchange{
+	responses(p, t, []exchange{
 		{name: "page 2 of a list", path: "/list?page=2", want: "page two"},
 		{name: "any other page of a list", path: "/list?page=1", want: "page one"},
 		{name: "a list without a page", path: "/list", want: "page one"},
@@ -316,7 +316,7 @@ func TestMatching_TheHostPicksTheEndpoint(t *testing.T) {
 		`{path: /any, response: {body: any}}`,
 		`{path: /wild, host: "*.example.com", response: {body: wildcard}}`,
 	}, func(t *testing.T, p *Process) {
-		answers(p, t, []exchange{
+		responses(p, t, []exchange{
 			{name: "exact", path: "/a", host: "api.example.com", want: "exact"},
 			{name: "exact, in another case", path: "/a", host: "Api.EXAMPLE.com", want: "exact"},
 			{name: "exact, with a port", path: "/a", host: "api.example.com:8443", want: "exact"},
@@ -341,7 +341,7 @@ func TestMatching_AHostsConditionThatFailsLeavesTheRequestToTheNextHost(t *testi
 - endpoint: {path: /a, host: "*.example.com", if: query-params.k = 2, response: {body: wildcard}}
 - endpoint: {path: /a, response: {body: any}}
 `)
-	answers(p, t, []exchange{
+	responses(p, t, []exchange{
 		{name: "exact", path: "/a?k=1", host: "api.example.com", want: "exact"},
 		{name: "to the wildcard", path: "/a?k=2", host: "api.example.com", want: "wildcard"},
 		{name: "to any", path: "/a?k=3", host: "api.example.com", want: "any"},
@@ -354,7 +354,7 @@ type unmatched struct {
 }
 
 // shape checks that an answer is one of the server's own error answers, and returns its body.
-func shape(a Answer, t *testing.T) unmatched {
+func shape(a Response, t *testing.T) unmatched {
 	t.Helper()
 	if got := a.Header.Get("Content-Type"); got != "application/json" {
 		t.Errorf("Content-Type is %q, want application/json", got)
@@ -488,7 +488,7 @@ func TestMatching_TheMessageNamesThreeEndpointsAtMost(t *testing.T) {
 	}
 }
 
-func TestMatching_UnmatchedStatusAnswersAllOfThese(t *testing.T) {
+func TestMatching_UnmatchedStatusIsForAllOfThese(t *testing.T) {
 	t.Parallel()
 	p := Serving(t, "- endpoint: {path: /a, if: query-params.k != 2, response: {body: fine}}\n- endpoint: {path: /declared, response: {status: 404}}\n", "--unmatched-status", "599")
 	for _, c := range []struct{ name, method, path string }{
@@ -552,7 +552,7 @@ func TestMatching_PercentEncodingIsDecoded(t *testing.T) {
 - endpoint: {path: "/int/:n|int", response: {body: 'n {{path-params.n}}'}}
 - endpoint: {path: "/slash/a", response: {body: two segments}}
 `)
-	answers(p, t, []exchange{
+	responses(p, t, []exchange{
 		{name: "letters beyond ASCII", path: "/hello/J%C3%BCrgen", want: "hello Jürgen"},
 		{name: "a blank", path: "/hello/a%20b", want: "hello a b"},
 		{name: "a plus is a plus", path: "/hello/a+b", want: "hello a+b"},
@@ -574,7 +574,7 @@ func TestMatching_OneTrailingSlashIsIgnored(t *testing.T) {
 - endpoint: {path: /b/, response: {body: b}}
 - endpoint: {path: "/u/:id", response: {body: 'user {{path-params.id}}'}}
 `)
-	answers(p, t, []exchange{
+	responses(p, t, []exchange{
 		{name: "of the request", path: "/a/", want: "a"},
 		{name: "of the declaration", path: "/b", want: "b"},
 		{name: "of both", path: "/b/", want: "b"},
@@ -589,7 +589,7 @@ func TestMatching_PathsAreCaseSensitive(t *testing.T) {
 	p := Serving(t, `- endpoint: {path: /Users, response: {body: upper}}
 - endpoint: {path: /users/:id, response: {body: '{{path-params.id}}'}}
 `)
-	answers(p, t, []exchange{
+	responses(p, t, []exchange{
 		{name: "as declared", path: "/Users", want: "upper"},
 		{name: "in another case", path: "/users", status: 404},
 		{name: "in yet another case", path: "/USERS", status: 404},

@@ -167,8 +167,8 @@ func chained(form string) string {
 	return b.String()
 }
 
-// nestedAnswers are endpoints that receive deeply nested requests.
-const nestedAnswers = `
+// nestedResponses are endpoints that receive deeply nested requests.
+const nestedResponses = `
 - endpoint: {method: POST, path: /json, if: json-params.a.a.a = 1, response: {body: deep}}
 - endpoint:
     method: POST
@@ -196,7 +196,7 @@ const nestedDocument = `{"openapi": "3.0.3", "info": {"title": "t", "version": "
 // Requests of any nesting depth are answered; none crashes the process.
 func TestNesting_OfRequests(t *testing.T) {
 	smallStack(t)
-	spec := config.Join(config.Parse("a.yml", []byte(nestedAnswers)), config.Loader{Validate: true}.Parse("b.json", []byte(nestedDocument)))
+	spec := config.Join(config.Parse("a.yml", []byte(nestedResponses)), config.Loader{Validate: true}.Parse("b.json", []byte(nestedDocument)))
 	server, err := listener.Start(spec, listener.Options{MaxMessage: 16 << 20})
 	if err != nil {
 		t.Fatal(err)

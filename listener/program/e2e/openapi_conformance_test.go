@@ -524,7 +524,7 @@ func (o *calledOperation) contents(code string) (all []string, schemas map[strin
 
 // media returns the declared media type that the type of an answer matches. It checks that there is
 // one and, if the request has no Accept header, that the answer is JSON where JSON is declared.
-func (o *calledOperation) media(t *testing.T, call string, a Answer, contents, headers []string) string {
+func (o *calledOperation) media(t *testing.T, call string, a Response, contents, headers []string) string {
 	t.Helper()
 	got := a.Header.Get("Content-Type")
 	var fits []string

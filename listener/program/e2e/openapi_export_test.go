@@ -73,7 +73,7 @@ func TestExport_TheTwoFormsAreOneDocument(t *testing.T) {
 }
 
 // A server of the exported document gives the same fixed answers as a server of the original.
-func TestExport_OfFixedAnswersServesThem(t *testing.T) {
+func TestExport_OfFixedResponsesServesThem(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := harness.WriteFile(t, dir, "api.yml", `

@@ -60,7 +60,7 @@ paths:
 
 // An invalid request is answered with the error that its operation declares, and the reason is
 // inserted where the declared body has a place for it.
-func TestValidate_AnswersWithTheErrorsOfTheDocument(t *testing.T) {
+func TestValidate_RepliesWithTheErrorsOfTheDocument(t *testing.T) {
 	t.Parallel()
 	p := Start(t, "--validate", "-m", harness.WriteFile(t, t.TempDir(), "api.yml", openAPI+strings.TrimPrefix(refusals, "\n")))
 	const wrong = "the request is not what POST /%s accepts: /body/id is required"

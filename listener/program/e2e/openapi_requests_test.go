@@ -37,7 +37,7 @@ type complaint struct {
 	Violations           []struct{ In, Pointer, Message string }
 }
 
-func complaintOf(a Answer, t *testing.T) (c complaint) {
+func complaintOf(a Response, t *testing.T) (c complaint) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(a.Body), &c); err != nil || c.Error == "" || c.Message == "" || a.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("got %d %s %s: %v", a.Status, a.Header, a.Body, err)
@@ -325,7 +325,7 @@ func TestOpenAPIRequests_ValidateBoundsCodings(t *testing.T) {
 
 // Requests are validated against the operation, whatever answers them: a mocks file, or an answer
 // that was selected.
-func TestOpenAPIRequests_ValidateWhateverAnswers(t *testing.T) {
+func TestOpenAPIRequests_ValidateWhateverReplies(t *testing.T) {
 	t.Parallel()
 	mocks := harness.WriteFile(t, t.TempDir(), "mocks.yml", "makeOrder: {status: 202, body: '{\"own\": \"{{json-params.note}}\"}'}\n")
 	file, err := filepath.Abs(document("validate.yml"))

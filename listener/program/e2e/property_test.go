@@ -171,9 +171,9 @@ func printable(text string) string {
 	}, text)
 }
 
-// TestProperty_NoTextOfARequestChangesTheStructureOfAnAnswer sends arbitrary texts from every part
+// TestProperty_NoTextOfARequestChangesTheStructureOfAReply sends arbitrary texts from every part
 // of a request to every part of an answer.
-func TestProperty_NoTextOfARequestChangesTheStructureOfAnAnswer(t *testing.T) {
+func TestProperty_NoTextOfARequestChangesTheStructureOfAReply(t *testing.T) {
 	t.Parallel()
 	up := origin(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
@@ -314,9 +314,9 @@ func checkURL(t *testing.T, m message, text string) {
 	}
 }
 
-// TestProperty_AnAnswerIsJSONWhateverJSONComes renders JSON values of every kind, and texts that
+// TestProperty_AReplyIsJSONWhateverJSONComes renders JSON values of every kind, and texts that
 // are almost JSON.
-func TestProperty_AnAnswerIsJSONWhateverJSONComes(t *testing.T) {
+func TestProperty_AReplyIsJSONWhateverJSONComes(t *testing.T) {
 	t.Parallel()
 	p := Serving(t, fmt.Sprintf("- endpoint: {method: POST, path: '/own0/:id', response: {headers: {X-Echo: '[{{json-params.v}}]'}, body: %s}}\n",
 		quoted(`{"in": "{{json-params.v}}", "out": {{json-params.v}}, "all": {{json-params}}, "first": [{{json-params.v|first}}, {{json-params.v|last}}, {{json-params.v|json}}]}`)))

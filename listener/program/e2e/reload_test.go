@@ -245,12 +245,12 @@ func TestReload_AnEmptyListIsNoMistake(t *testing.T) {
 	}
 }
 
-func TestReload_ARequestInFlightIsAnsweredAsItBegan(t *testing.T) {
+func TestReload_ARequestInFlightEndsAsItBegan(t *testing.T) {
 	t.Parallel()
 	u := NewHeld(t)
 	dir := t.TempDir()
 	p := Start(t, "-c", harness.WriteFile(t, dir, "mock.yml", "- endpoint: {path: /a, response: {status: 201, external-body: {provider: json, path: '"+u.URL+"'}}}\n"))
-	done := make(chan Answer, 1)
+	done := make(chan Response, 1)
 	go func() {
 		a, err := p.Try("GET", "/a", "")
 		if err != nil {
@@ -311,7 +311,7 @@ func (l *load) client(path string) {
 		return
 	}
 	defer conn.Close()
-	answers := bufio.NewReader(conn)
+	responses := bufio.NewReader(conn)
 	pace := time.NewTicker(50 * time.Millisecond)
 	defer pace.Stop()
 	for {
@@ -320,14 +320,14 @@ func (l *load) client(path string) {
 			return
 		case <-pace.C:
 		}
-		if err := l.request(conn, answers, path); err != nil {
+		if err := l.request(conn, responses, path); err != nil {
 			l.fail("%s: %v", path, err)
 			return
 		}
 	}
 }
 
-func (l *load) request(conn net.Conn, answers *bufio.Reader, path string) error {
+func (l *load) request(conn net.Conn, responses *bufio.Reader, path string) error {
 	least := l.applied.Load()
 	if err := conn.SetDeadline(time.Now().Add(harness.Patience)); err != nil {
 		return err
@@ -335,7 +335,7 @@ func (l *load) request(conn net.Conn, answers *bufio.Reader, path string) error 
 	if _, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 		return err
 	}
-	resp, err := http.ReadResponse(answers, nil)
+	resp, err := http.ReadResponse(responses, nil)
 	if err != nil {
 		return err
 	}

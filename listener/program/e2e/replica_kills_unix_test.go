@@ -132,15 +132,15 @@ func TestReplicas_KillsUnderLoad(t *testing.T) {
 	for _, admin := range admins {
 		refused.Add(int64(countersOf(t, admin).Refused))
 	}
-	answered := 0
+	replied := 0
 	for _, list := range numbers {
-		answered += len(list)
+		replied += len(list)
 	}
 	harness.Until(t, "each webhook that was not refused has arrived", func() bool { return target.lacks(numbers) <= int(refused.Load()) })
 	target.mu.Lock()
 	defer target.mu.Unlock()
-	t.Logf("%d of %d were answered, %.0f/s; %d kills; %d refused, %d sent twice", answered, asked.Load(), float64(answered)/took.Seconds(), kills, refused.Load(), target.again)
-	if target.wrong > 0 || answered < total/2 || int(refused.Load()) > answered/2 {
-		t.Errorf("of %d requests %d were answered; %d webhooks were refused, and %d came without their key", asked.Load(), answered, refused.Load(), target.wrong)
+	t.Logf("%d of %d were answered, %.0f/s; %d kills; %d refused, %d sent twice", replied, asked.Load(), float64(replied)/took.Seconds(), kills, refused.Load(), target.again)
+	if target.wrong > 0 || replied < total/2 || int(refused.Load()) > replied/2 {
+		t.Errorf("of %d requests %d were answered; %d webhooks were refused, and %d came without their key", asked.Load(), replied, refused.Load(), target.wrong)
 	}
 }

@@ -194,7 +194,7 @@ func TestReplicas_TheServersAreAway(t *testing.T) {
 		t.Errorf("with fallback=memory %+v", c)
 	}
 	harness.Until(t, "the verdict reports the store", func() bool { return strings.Contains(fallbackAdmin.Get("/__admin/verdict").Body, "webhook-store") })
-	between.Mend()
+	between.Restore()
 	p.WaitLine(0, "the webhook store is back")
 	harness.Until(t, "the stored webhooks have arrived", func() bool { return target.count() == 50 })
 	harness.Until(t, "webhooks are accepted again", func() bool {

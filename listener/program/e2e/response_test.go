@@ -260,12 +260,12 @@ func TestResponse_DeclaredFramingIsIgnoredWithAWarning(t *testing.T) {
 		p.WaitLine(0, "warning", "headers."+name, "mock.yml:")
 	}
 	c := p.Dial()
-	answers := bufio.NewReader(c)
+	responses := bufio.NewReader(c)
 	for range 2 { // the second request shows that the connection stays open
 		if _, err := io.WriteString(c, "GET /framed HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
-		resp, err := http.ReadResponse(answers, nil)
+		resp, err := http.ReadResponse(responses, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -410,7 +410,7 @@ const crossed = `
 - endpoint: {path: "/file/:name", response: {external-body: {provider: json, path: "no/{{path-params.name}}.json"}}}
 `
 
-func TestOPTIONS_IsAnsweredFromWhatIsDeclared(t *testing.T) {
+func TestOPTIONS_ListsTheDeclaredMethods(t *testing.T) {
 	t.Parallel()
 	p := Serving(t, crossed)
 	for _, c := range []struct {
@@ -529,7 +529,7 @@ func TestOPTIONS_PreflightOfDeclaredHeaders(t *testing.T) {
 // of its connection follows.
 func TestResponse_205HasNoBody(t *testing.T) {
 	t.Parallel()
-	answers := map[string]string{
+	responses := map[string]string{
 		"/p/short":   "Content-Length: 5\r\n\r\nshort",
 		"/p/long":    "Content-Length: 100000\r\n\r\n" + strings.Repeat("x", 100_000),
 		"/p/chunked": "Transfer-Encoding: chunked\r\n\r\n5\r\nshort\r\n0\r\n\r\n",
@@ -537,7 +537,7 @@ func TestResponse_205HasNoBody(t *testing.T) {
 	}
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, _, _ := http.NewResponseController(w).Hijack()
-		_, _ = io.WriteString(conn, "HTTP/1.1 205 Reset Content\r\nX-Kept: 1\r\n"+answers[r.URL.Path]) // the client may have enough
+		_, _ = io.WriteString(conn, "HTTP/1.1 205 Reset Content\r\nX-Kept: 1\r\n"+responses[r.URL.Path]) // the client may have enough
 		_ = conn.Close()
 	}))
 	defer upstream.Close()
@@ -573,7 +573,7 @@ func TestResponse_205HasNoBody(t *testing.T) {
 	}
 }
 
-func TestHEAD_AnswersAsGETWithoutItsBody(t *testing.T) {
+func TestHEAD_RepliesAsGETWithoutItsBody(t *testing.T) {
 	t.Parallel()
 	p := Serving(t, crossed)
 	for _, target := range []string{"/items", "/hello/a%20b"} {
@@ -596,7 +596,7 @@ func TestHEAD_AnswersAsGETWithoutItsBody(t *testing.T) {
 	}
 }
 
-func TestCORS_AnyAnswerToAnOriginMayBeRead(t *testing.T) {
+func TestCORS_AnyReplyToAnOriginMayBeRead(t *testing.T) {
 	t.Parallel()
 	p := Serving(t, crossed, "--max-body", "100")
 	const origin = "Origin: https://a.test"
@@ -670,7 +670,7 @@ func TestCORS_NoCORSSwitchesAllOfItOff(t *testing.T) {
 
 // wantFailure fails the test unless an answer is one of the server's own errors. It returns the
 // error's message.
-func wantFailure(a Answer, t *testing.T, status int, title, code string) string {
+func wantFailure(a Response, t *testing.T, status int, title, code string) string {
 	t.Helper()
 	fields := map[string]any{}
 	if err := json.Unmarshal([]byte(a.Body), &fields); err != nil {
@@ -701,7 +701,7 @@ func TestFailure_HasATitleACodeAndAMessage(t *testing.T) {
 	wantFailure(p.Get("/%22%7D%0A%3Cscript%3E/%ff"), t, 404, "No endpoint", "endpoint_not_found")
 }
 
-func TestFailure_MalformedHTTPIsAnswered400AndClosed(t *testing.T) {
+func TestFailure_MalformedHTTPGets400AndIsClosed(t *testing.T) {
 	t.Parallel()
 	p := Serving(t, crossed)
 	const valid = "GET /items HTTP/1.1\r\nHost: a\r\n\r\n" // never reached
@@ -845,8 +845,8 @@ func TestFailure_OwnServerErrorsAreLoggedOnceAMinuteAndDeclaredOnesNever(t *test
 		if strings.Contains(line, "server error") {
 			count++
 		}
-		told := !strings.Contains(line, "first routes") && strings.Contains(line, "/declared")
-		if told || strings.Contains(line, "status=503") || strings.Contains(line, "body_not_found") {
+		listed := !strings.Contains(line, "first routes") && strings.Contains(line, "/declared")
+		if listed || strings.Contains(line, "status=503") || strings.Contains(line, "body_not_found") {
 			t.Errorf("a declared failure or a client's failure is logged: %q", line)
 		}
 	}

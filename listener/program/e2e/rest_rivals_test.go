@@ -71,14 +71,14 @@ func rival(t *testing.T, program, file, content string, args func(file, port str
 	return address
 }
 
-// restAnswer is the part of an answer that is compared.
-type restAnswer struct {
+// restResponse is the part of an answer that is compared.
+type restResponse struct {
 	status int
 	body   any // decoded JSON; nil for no body
 	header http.Header
 }
 
-func (s restServer) ask(t *testing.T, method, target, body string) restAnswer {
+func (s restServer) ask(t *testing.T, method, target, body string) restResponse {
 	t.Helper()
 	path, meaning, _ := strings.Cut(target, " ")
 	if meaning != "" {
@@ -101,9 +101,9 @@ func (s restServer) ask(t *testing.T, method, target, body string) restAnswer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer := restAnswer{status: resp.StatusCode, header: resp.Header}
-	_ = json.Unmarshal(text, &answer.body) // an empty body stays nil
-	return answer
+	response := restResponse{status: resp.StatusCode, header: resp.Header}
+	_ = json.Unmarshal(text, &response.body) // an empty body stays nil
+	return response
 }
 
 // restRequest is a request. In target, the text after a blank is the meaning of a query.
@@ -139,7 +139,7 @@ var dialogue = []restRequest{
 }
 
 // compare compares the answers of two servers to the same requests.
-func compare(t *testing.T, requests []restRequest, ours, other restServer, check func(t *testing.T, request string, ours, other restAnswer)) {
+func compare(t *testing.T, requests []restRequest, ours, other restServer, check func(t *testing.T, request string, ours, other restResponse)) {
 	for i, step := range requests {
 		request := fmt.Sprintf("%d. %s %s %s", i+1, step.method, step.target, step.body)
 		a, b := ours.ask(t, step.method, step.target, step.body), other.ask(t, step.method, step.target, step.body)
@@ -171,10 +171,10 @@ func linksOf(t *testing.T, header http.Header) map[string]string {
 	return links
 }
 
-// TestResource_AnswersAsJSONServer compares the REST rules with json-server. Behaviour of
+// TestResource_RepliesAsJSONServer compares the REST rules with json-server. Behaviour of
 // json-server that deviates from the RFCs is not compared: answers to removals, existing keys,
 // conditions.
-func TestResource_AnswersAsJSONServer(t *testing.T) {
+func TestResource_RepliesAsJSONServer(t *testing.T) {
 	t.Parallel()
 	other := rival(t, "json-server", "db.json", `{"things": `+things+`}`, func(file, port string) []string {
 		return []string{"--host", "127.0.0.1", "--port", port, "--quiet", file}
@@ -186,7 +186,7 @@ func TestResource_AnswersAsJSONServer(t *testing.T) {
 		restServer{other, map[string]string{
 			"first": "_page=1&_limit=2", "second": "_page=2&_limit=2", "behind": "_page=9&_limit=2", "named": "name=b", "descending": "_sort=name&_order=desc", "ascending": "_sort=rank,name",
 		}},
-		func(t *testing.T, request string, a, b restAnswer) {
+		func(t *testing.T, request string, a, b restResponse) {
 			if strings.Contains(request, "POST") && filepath.Base(a.header.Get("Location")) != filepath.Base(b.header.Get("Location")) {
 				t.Errorf("%s: Location %q; the other says %q", request, a.header.Get("Location"), b.header.Get("Location"))
 			}
@@ -202,9 +202,9 @@ func TestResource_AnswersAsJSONServer(t *testing.T) {
 		})
 }
 
-// TestResource_AnswersAsMockoon compares the REST rules with a CRUD route of Mockoon. Mockoon does
+// TestResource_RepliesAsMockoon compares the REST rules with a CRUD route of Mockoon. Mockoon does
 // not support HEAD, and its PUT and PATCH create missing rows, so these are not tested.
-func TestResource_AnswersAsMockoon(t *testing.T) {
+func TestResource_RepliesAsMockoon(t *testing.T) {
 	t.Parallel()
 	environment := map[string]any{
 		"uuid": "00000000-0000-4000-8000-000000000001", "lastMigration": 33, "name": "things", "endpointPrefix": "", "latency": 0, "port": "PORT", "hostname": "127.0.0.1",

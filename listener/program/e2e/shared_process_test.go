@@ -136,10 +136,10 @@ func (all replicas) bodies(path string, n int) (got []string) {
 }
 
 // numbers returns the numbers in the answers, sorted. The test fails if a number occurs twice.
-func numbers(t *testing.T, answers []string) []int {
+func numbers(t *testing.T, responses []string) []int {
 	t.Helper()
-	all := make([]int, len(answers))
-	for i, text := range answers {
+	all := make([]int, len(responses))
+	for i, text := range responses {
 		n, err := strconv.Atoi(text)
 		if err != nil {
 			t.Fatal(err)

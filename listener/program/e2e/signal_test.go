@@ -19,7 +19,7 @@ import (
 
 // result is the outcome of a request that was sent in the background.
 type result struct {
-	Answer
+	Response
 	err error
 }
 
@@ -116,7 +116,7 @@ func TestSignal_IdleConnectionsDoNotDelayTheEnd(t *testing.T) {
 
 // busy sends requests on one connection, each after the answer to the one before, until an answer
 // announces that the connection closes. It calls answered for each answer.
-func busy(p *Process, path string, answered func()) error {
+func busy(p *Process, path string, replied func()) error {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func busy(p *Process, path string, answered func()) error {
 		if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != 200 {
 			return fmt.Errorf("answer %d: status %d, %w", n, resp.StatusCode, err)
 		}
-		answered()
+		replied()
 		if resp.Close {
 			return nil
 		}
@@ -155,7 +155,7 @@ func TestSignal_BusyConnectionsSeeNoError(t *testing.T) {
 			t.Parallel()
 			const clients, before = 16, 16 * 20
 			p := Serving(t, One("fine")+"- endpoint: {path: '/made/:id', response: {body: '{{path-params.id}}'}}\n")
-			var answers atomic.Int64
+			var responses atomic.Int64
 			warm := make(chan struct{})
 			errs := make(chan error, clients)
 			for i := range clients {
@@ -165,7 +165,7 @@ func TestSignal_BusyConnectionsSeeNoError(t *testing.T) {
 				}
 				go func() {
 					errs <- busy(p, path, func() {
-						if answers.Add(1) == before {
+						if responses.Add(1) == before {
 							close(warm)
 						}
 					})
@@ -228,7 +228,7 @@ func TestSignal_GraceBoundsTheWait(t *testing.T) {
 
 // Requests that were sent before the signal are answered, whether or not they have been read
 // already.
-func TestSignal_RequestsThatWereSentAreAnswered(t *testing.T) {
+func TestSignal_RequestsThatWereSentAreServed(t *testing.T) {
 	NeedsProcess(t)
 	t.Parallel()
 	p := Serving(t, One("fine"))
@@ -325,14 +325,14 @@ func TestSignal_AReaderOfTheLogThatExits(t *testing.T) {
 		t.Fatalf("%q, %v", line, err)
 	}
 	_ = r.Close()
-	answered := 0
+	replied := 0
 	harness.Until(t, "the server answers", func() bool {
 		resp, err := http.Get("http://" + address + "/a")
 		if err == nil {
 			_ = resp.Body.Close()
-			answered++
+			replied++
 		}
-		return answered == 20
+		return replied == 20
 	})
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Error(err)

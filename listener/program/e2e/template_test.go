@@ -141,7 +141,7 @@ func TestTemplate_NamesInQuotes(t *testing.T) {
 	headers := []string{"Content-Type: application/json", "X-A: h", "Cookie: c=cookie"}
 	p.Do("POST", "/map", doc, headers...).Want(t, 200, `{"t":"a \"T\""}`)
 	for _, syntax := range []string{"y", "e"} {
-		send := func(i int) Answer {
+		send := func(i int) Response {
 			return p.Do("POST", fmt.Sprintf("/%s%d/x?a.b=1&a.length=2&a+b=abc", syntax, i), doc, headers...)
 		}
 		for i, c := range cases {

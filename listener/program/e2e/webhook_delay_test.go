@@ -45,8 +45,8 @@ func raw(p *Process, text string) net.Conn {
 	return conn
 }
 
-// readAnswer reads an answer to its end and returns the size of its body.
-func readAnswer(t *testing.T, r *bufio.Reader) int64 {
+// readResponse reads an answer to its end and returns the size of its body.
+func readResponse(t *testing.T, r *bufio.Reader) int64 {
 	t.Helper()
 	resp, err := http.ReadResponse(r, nil)
 	if err != nil {
@@ -112,7 +112,7 @@ func begun(p *Process) (net.Conn, *bufio.Reader) {
 }
 
 // The delay begins once a slow client has read its answer, however long that takes.
-func TestWebhook_DelayBeginsOnceASlowClientHasTheAnswer(t *testing.T) {
+func TestWebhook_DelayBeginsOnceASlowClientHasTheReply(t *testing.T) {
 	t.Parallel()
 	target := NewHookTarget(t, nil)
 	p := Serving(t, big(target, "0.1"))
@@ -121,7 +121,7 @@ func TestWebhook_DelayBeginsOnceASlowClientHasTheAnswer(t *testing.T) {
 	if first := target.Next(t); first.URI != "/marker" {
 		t.Fatalf("%s was sent although its response was not read", first.URI)
 	}
-	if n := readAnswer(t, r); n != 8*aMany {
+	if n := readResponse(t, r); n != 8*aMany {
 		t.Errorf("read %d bytes, want %d", n, 8*aMany)
 	}
 	if second := target.Next(t); second.URI != "/big" {
@@ -131,7 +131,7 @@ func TestWebhook_DelayBeginsOnceASlowClientHasTheAnswer(t *testing.T) {
 }
 
 // When a client disconnects, writing its answer stops, and the delay begins.
-func TestWebhook_OfAnAnswerThatIsBrokenOff(t *testing.T) {
+func TestWebhook_OfAReplyThatIsBrokenOff(t *testing.T) {
 	t.Parallel()
 	target := NewHookTarget(t, nil)
 	p := Serving(t, big(target, "0"))
@@ -147,7 +147,7 @@ func TestWebhook_OfAnAnswerThatIsBrokenOff(t *testing.T) {
 
 // If the answer is still being written at the end of the grace period, the delay of its webhook
 // has not begun. The webhook is counted nevertheless.
-func TestWebhook_OfAnAnswerThatStoppingCutsOff(t *testing.T) {
+func TestWebhook_OfAReplyThatStoppingCutsOff(t *testing.T) {
 	t.Parallel()
 	p := Serving(t, big(NewHookTarget(t, nil), "3600"), "--grace", "200ms")
 	begun(p)
@@ -176,10 +176,10 @@ func TestWebhook_OfPipelinedRequests(t *testing.T) {
 	}
 	conn := raw(p, ask(1)+ask(2)+strings.TrimSuffix(ask(3), "dy"))
 	r := bufio.NewReader(conn)
-	expect := func(answers int, uris ...string) {
+	expect := func(responses int, uris ...string) {
 		t.Helper()
-		for range answers {
-			if n := readAnswer(t, r); n != size {
+		for range responses {
+			if n := readResponse(t, r); n != size {
 				t.Errorf("an answer of %d bytes, want %d", n, size)
 			}
 		}
@@ -203,7 +203,7 @@ func TestWebhook_IsNotHeldUpByWhatIsDiscarded(t *testing.T) {
 	target := NewHookTarget(t, nil)
 	p := Serving(t, WithHook("/a", target.URL+"/a", "")+fmt.Sprintf(marker, target.URL))
 	conn := raw(p, "POST /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 0\r\n\r\nmore")
-	readAnswer(t, bufio.NewReader(conn))
+	readResponse(t, bufio.NewReader(conn))
 	p.Do("POST", "/marker", "").Want(t, 200, "")
 	if first := target.Next(t); first.URI != "/a" {
 		t.Errorf("%s arrived before the webhook that was due a second earlier", first.URI)

@@ -86,7 +86,7 @@ func TestWebhook_StoreSurvivesKills(t *testing.T) {
 	if !volume.Full() {
 		kills = 5
 	}
-	asked, answered := 0, map[string]bool{}
+	asked, accepted := 0, map[string]bool{}
 	begin := func() *Process {
 		return LaunchCommand(t, exec.Command(Program(t), "-c", file, "--webhook-store", store), t.TempDir(), nil).Listening()
 	}
@@ -104,20 +104,20 @@ func TestWebhook_StoreSurvivesKills(t *testing.T) {
 				break
 			}
 			if a.Status == 201 {
-				answered[n] = true
+				accepted[n] = true
 			}
 		}
 		<-p.Exited
 	}
 	p := begin()
 	got := map[string]bool{}
-	for len(answered) > 0 {
+	for len(accepted) > 0 {
 		r := target.Next(t)
 		got[r.Body] = true
 		if r.Header.Get("Idempotency-Key") == "" {
 			t.Error("a webhook without a key")
 		}
-		delete(answered, r.Body)
+		delete(accepted, r.Body)
 	}
 	for name := range got {
 		var n int

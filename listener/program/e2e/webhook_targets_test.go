@@ -19,7 +19,7 @@ import (
 
 // rawTarget starts a target that answers its n-th connection, counted from 1, with a function,
 // after reading a request. It returns the URL of the target.
-func rawTarget(t *testing.T, answer func(n int, conn net.Conn)) (url string) {
+func rawTarget(t *testing.T, response func(n int, conn net.Conn)) (url string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -35,7 +35,7 @@ func rawTarget(t *testing.T, answer func(n int, conn net.Conn)) (url string) {
 			go func() {
 				defer conn.Close()
 				if r, err := http.ReadRequest(bufio.NewReader(conn)); err == nil && r.Body.Close() == nil {
-					answer(n, conn)
+					response(n, conn)
 				}
 			}()
 		}
@@ -52,7 +52,7 @@ func nobody(t *testing.T) string {
 	return "http://" + harness.UnusedAddresses(t, 1)[0]
 }
 
-const okAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+const okResponse = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
 // For each kind of answer, or of failure to answer, the test checks how often the webhook is
 // tried, three times at most, and what is counted.
@@ -66,7 +66,7 @@ func TestWebhook_WhatTargetsDo(t *testing.T) {
 	begins := func(text string) func(n int, conn net.Conn) {
 		return func(n int, conn net.Conn) {
 			if n > 2 {
-				text = okAnswer
+				text = okResponse
 			}
 			say(conn, text)
 		}
@@ -76,11 +76,11 @@ func TestWebhook_WhatTargetsDo(t *testing.T) {
 		return fmt.Sprintf(`attempt=%d final=%v error="no answer from %s within 300ms, attempt %d of 3"`, attempt, final, silent, attempt)
 	}
 	for _, c := range []struct {
-		name   string
-		answer func(n int, conn net.Conn) // nil if url is set
-		url    string
-		want   string   // in the last line of the log
-		failed []string // what the log says about each failed attempt
+		name     string
+		response func(n int, conn net.Conn) // nil if url is set
+		url      string
+		want     string   // in the last line of the log
+		failed   []string // what the log says about each failed attempt
 	}{
 		{"200", status("200 OK"), "", "delivered=1 retried=0 dead=0", nil},
 		{"204", status("204 No Content"), "", "delivered=1 retried=0 dead=0", nil},
@@ -107,8 +107,8 @@ func TestWebhook_WhatTargetsDo(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if c.answer != nil {
-				c.url = rawTarget(t, c.answer)
+			if c.response != nil {
+				c.url = rawTarget(t, c.response)
 			}
 			timeout := "20s" // targets that answer do so in time, however busy the machine is
 			if c.url == silent {
@@ -140,7 +140,7 @@ func TestWebhook_WhatTargetsDo(t *testing.T) {
 
 // Webhooks to a target that never answers do not delay those to another target, which arrive while
 // all the others are still waiting.
-func TestWebhook_ADeadTargetBesideALiveOne(t *testing.T) {
+func TestWebhook_ADeadTargetNextToALiveOne(t *testing.T) {
 	t.Parallel()
 	NeedsProcess(t) // it has many descriptors
 	const dead, live = 3000, 100
@@ -318,7 +318,7 @@ func TestWebhook_ManyDueTogether(t *testing.T) {
 	}
 	_, err := os.Stat("/proc/self/status")
 	proc := err == nil
-	var answered atomic.Int64
+	var replied atomic.Int64
 	over, asked := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(asked)
@@ -332,7 +332,7 @@ func TestWebhook_ManyDueTogether(t *testing.T) {
 				t.Errorf("during the burst: got %d %q, %v", a.Status, a.Body, err)
 				return
 			}
-			answered.Add(1)
+			replied.Add(1)
 		}
 	}()
 	for n := range requests * each {
@@ -345,7 +345,7 @@ func TestWebhook_ManyDueTogether(t *testing.T) {
 	}
 	close(over)
 	<-asked
-	if answered.Load() == 0 {
+	if replied.Load() == 0 {
 		t.Error("no request was answered during the burst")
 	}
 	target.NothingMore(t, p)

@@ -51,7 +51,7 @@ func chatting(t *testing.T, args ...string) *Process {
 	return Serving(t, chat, args...)
 }
 
-func TestWebSocket_AnswersByPatternInOrder(t *testing.T) {
+func TestWebSocket_RepliesByPatternInOrder(t *testing.T) {
 	t.Parallel()
 	p := chatting(t)
 	c := openSocket(p, "/rooms/7?as=ann", &websocket.DialOptions{HTTPHeader: http.Header{"X-Client": {"tester"}}})
@@ -308,7 +308,7 @@ func masked(first byte, payload string) string {
 	return string([]byte{first, 0x80 | byte(len(payload)), 0, 0, 0, 0}) + payload
 }
 
-func TestWebSocket_WhatComesRightBehindTheHandshakeIsNotLost(t *testing.T) {
+func TestWebSocket_WhatComesRightAfterTheHandshakeIsNotLost(t *testing.T) {
 	t.Parallel()
 	p := chatting(t)
 	sent := "GET /rooms/7 HTTP/1.1\r\nHost: a\r\n\r\n" + asking("/rooms/3", nil) + masked(0x81, "ping") + masked(0x81, "bye")
@@ -426,7 +426,7 @@ func TestWebSocket_StoppingClosesWith1001(t *testing.T) {
 	p.WaitLine(0, "websocket closed", "code=1001", "sent=1")
 }
 
-func TestWebSocket_AClientThatDoesNotAnswerTheCloseIsLeft(t *testing.T) {
+func TestWebSocket_AClientThatIgnoresTheCloseIsLeft(t *testing.T) {
 	t.Parallel()
 	p := Serving(t, "- websocket: {path: /a}\n", "--grace", "100ms")
 	_, r := send(p, asking("/a", nil))

@@ -58,7 +58,7 @@ func compare(w io.Writer, d *draft.Draft, against string) error {
 	}
 	different := 0
 	for i := range d.Asks {
-		what := asked(client, &d.Asks[i], server.URL(), against)
+		what := check(client, &d.Asks[i], server.URL(), against)
 		if what == "" {
 			continue
 		}
@@ -73,8 +73,8 @@ func compare(w io.Writer, d *draft.Draft, against string) error {
 	return nil
 }
 
-// asked sends a request, and returns what is wrong with the answer; "" if nothing is.
-func asked(client *http.Client, a *draft.Ask, url, against string) string {
+// check sends a request, and returns what is wrong with the answer; "" if nothing is.
+func check(client *http.Client, a *draft.Ask, url, against string) string {
 	got, err := send(client, a, url, a.Host)
 	if err != nil {
 		return err.Error()
@@ -109,14 +109,14 @@ func asked(client *http.Client, a *draft.Ask, url, against string) string {
 	return first
 }
 
-// given is an answer as it was received.
-type given struct {
+// received is an answer as it was received.
+type received struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-func send(client *http.Client, a *draft.Ask, url, host string) (*given, error) {
+func send(client *http.Client, a *draft.Ask, url, host string) (*received, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, a.Method, url+a.Target, bytes.NewReader(a.Body))
@@ -141,11 +141,11 @@ func send(client *http.Client, a *draft.Ask, url, host string) (*given, error) {
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
-	return &given{response.StatusCode, response.Header, body}, err
+	return &received{response.StatusCode, response.Header, body}, err
 }
 
 // media returns the media type without its parameters; "" for none.
-func (g *given) media() string {
+func (g *received) media() string {
 	media, _, _ := strings.Cut(g.header.Get("Content-Type"), ";")
 	return strings.TrimSpace(media)
 }
@@ -157,7 +157,7 @@ func sameJSON(a, b []byte) bool {
 }
 
 // difference describes how an answer differs from the expected one; "" if it does not.
-func difference(got *given, want *draft.Response) string {
+func difference(got *received, want *draft.Response) string {
 	if got.status != want.Status {
 		return fmt.Sprintf("status %d, expected %d", got.status, want.Status)
 	}

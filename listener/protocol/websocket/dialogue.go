@@ -63,8 +63,8 @@ type Dialogue struct {
 	made   uint64 // number of texts rendered from templates
 
 	// The request that became the connection, for templates; empty if no template needs it.
-	asked  matcher.Input
-	params [][]byte
+	request matcher.Input
+	params  [][]byte
 
 	conn Conn
 	raw  net.Conn // the connection under conn; used for reading
@@ -113,7 +113,7 @@ func (d *Dialogues) New(k *Socket, r *matcher.Request, shard uint32) *Dialogue {
 		t.seed = k.seed.Connection()
 	}
 	if k.templated {
-		t.asked = matcher.Input{
+		t.request = matcher.Input{
 			Method: bytes.Clone(r.In.Method), Target: bytes.Clone(r.In.Target), Host: bytes.Clone(r.In.Host), Header: bytes.Clone(r.In.Header),
 			Remote: r.In.Remote, TLS: r.In.TLS,
 		}
@@ -138,7 +138,7 @@ func (t *Dialogue) Run(conn Conn, raw net.Conn) {
 		t.next = append(t.next, scheduled{at: t.opened.Add(t.socket.sends[i].first)})
 	}
 	if t.socket.connect != nil {
-		t.say(t.socket.connect, nil, ws.OpText)
+		t.send(t.socket.connect, nil, ws.OpText)
 	}
 	for t.failed == nil && t.hear() {
 	}
@@ -182,15 +182,15 @@ func (t *Dialogue) respond(text []byte, opcode ws.OpCode) {
 	h := heard{text: text}
 	for i := range t.socket.reactions {
 		if x := &t.socket.reactions[i]; x.pattern.matches(&h) {
-			t.say(&x.message, text, opcode)
+			t.send(&x.message, text, opcode)
 			return
 		}
 	}
 }
 
-// say sends what m declares: a message, a close frame, or both. received is the message that m
+// send sends what m declares: a message, a close frame, or both. received is the message that m
 // answers, or nil if m answers none. The message has the given opcode unless m declares its own.
-func (t *Dialogue) say(m *message, received []byte, opcode ws.OpCode) {
+func (t *Dialogue) send(m *message, received []byte, opcode ws.OpCode) {
 	if m.opcode != 0 {
 		opcode = m.opcode
 	}
@@ -229,7 +229,7 @@ func (t *Dialogue) say(m *message, received []byte, opcode ws.OpCode) {
 // render appends the text of a template for the request that became the connection, with a message
 // as its body. The error says why the text is incomplete.
 func (t *Dialogue) render(dst []byte, template *renderer.Template, received []byte) ([]byte, error) {
-	in := t.asked
+	in := t.request
 	in.Body = received
 	r := matcher.Acquire(in)
 	defer matcher.Release(r)
@@ -308,7 +308,7 @@ func (t *Dialogue) sendDue(now time.Time) {
 		}
 		k := &t.socket.sends[first]
 		t.next[first].advance(k, now)
-		t.say(&k.message, nil, ws.OpText)
+		t.send(&k.message, nil, ws.OpText)
 	}
 }
 

@@ -112,7 +112,7 @@ func end(t *testing.T, l *Connections, lastCall time.Duration) {
 	if err := l.End(lastCall); err != nil {
 		t.Fatal(err)
 	}
-	l.Hurry()
+	l.ExpireIdle()
 }
 
 const whole = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"

@@ -57,7 +57,7 @@ type Connections struct {
 	// patience is how long a connection may wait for another request once the listener is closed;
 	// it does not change after that.
 	patience time.Duration
-	hurrying sync.Mutex // held while Hurry or wake sets deadlines
+	hurrying sync.Mutex // held while ExpireIdle or wake sets deadlines
 
 	clock   clock
 	sweeper sweeper
@@ -221,12 +221,12 @@ func (c *Connections) isEnding() bool {
 	}
 }
 
-// Hurry lets the connections that wait for a request wait only a little longer: a request may be on
-// its way, and its response says that the connection is closing. Without Hurry these connections
+// ExpireIdle lets the connections that wait for a request wait only a little longer: a request may be on
+// its way, and its response says that the connection is closing. Without ExpireIdle these connections
 // would delay the shutdown by the idle timeout, or by the timeout for headers. The listener is
 // already closed, so a connection that starts to wait from now on sees that. The reads of
 // connections that have left HTTP/1.1 are interrupted at once.
-func (c *Connections) Hurry() {
+func (c *Connections) ExpireIdle() {
 	c.hurrying.Lock()
 	defer c.hurrying.Unlock()
 	c.lot.hurry(c.moment(), c.patience)

@@ -84,7 +84,7 @@ func (c *Connection) enforce() error {
 	if !c.from.isEnding() {
 		return nil
 	}
-	// Hurry may have set the deadline in force by now, or this call may have replaced Hurry's.
+	// ExpireIdle may have set the deadline in force by now, or this call may have replaced it.
 	expires := c.readExpires
 	if !c.spoke.Load() {
 		expires = time.Now().Add(c.from.moment())
@@ -239,7 +239,7 @@ func (c *Connection) takeIdle() bool {
 	}
 }
 
-// leaveIdle makes the connection no longer idle. If Hurry or wake has already done so, leaveIdle waits until
+// leaveIdle makes the connection no longer idle. If ExpireIdle or wake has already done so, leaveIdle waits until
 // they have set their deadlines: a deadline that is set later would apply to the request.
 func (c *Connection) leaveIdle() {
 	if c.resting && !c.takeIdle() {

@@ -289,10 +289,10 @@ func ask(addr string, connections int) {
 				return
 			}
 			defer conn.Close()
-			question, answer := get("/a"), make([]byte, 4096)
+			question, response := get("/a"), make([]byte, 4096)
 			for err == nil {
 				if _, err = conn.Write(question); err == nil {
-					_, err = conn.Read(answer)
+					_, err = conn.Read(response)
 				}
 			}
 		})

@@ -17,8 +17,8 @@ import (
 	"mockserver/internal/wording"
 )
 
-// stand is the server of a scenario with its files and its sink.
-type stand struct {
+// setup is the server of a scenario with its files and its sink.
+type setup struct {
 	run           *run
 	scenario      *scenario
 	configuration string // the path of its file
@@ -28,7 +28,7 @@ type stand struct {
 }
 
 // open writes the configuration and starts the server.
-func (st *stand) open(ctx context.Context) (side, error) {
+func (st *setup) open(ctx context.Context) (side, error) {
 	dir := filepath.Join(st.run.dir, st.scenario.Name)
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return side{}, err
@@ -61,7 +61,7 @@ func (st *stand) open(ctx context.Context) (side, error) {
 
 // rewrite rewrites the configuration at intervals, each time with one more endpoint at its
 // end, until ctx ends.
-func (st *stand) rewrite(ctx context.Context) {
+func (st *setup) rewrite(ctx context.Context) {
 	ticker := time.NewTicker(st.scenario.RewriteEvery)
 	defer ticker.Stop()
 	for n := 1; ; n++ {
@@ -78,17 +78,17 @@ func (st *stand) rewrite(ctx context.Context) {
 }
 
 // finish adds the final figures of the server and the sink to a result.
-func (st *stand) finish(ctx context.Context, res *result) {
+func (st *setup) finish(ctx context.Context, res *result) {
 	if st.scenario.RewriteEvery > 0 {
-		_, n := st.server.log.said("configuration reloaded")
+		_, n := st.server.log.find("configuration reloaded")
 		res.Reloads = &n
 	}
 	if st.sink == nil || ctx.Err() != nil {
 		return
 	}
-	st.run.say("%s: waiting for the last webhooks", st.scenario.Name)
+	st.run.progressf("%s: waiting for the last webhooks", st.scenario.Name)
 	st.server.stop(ctx)
-	line, n := st.server.log.said("webhooks")
+	line, n := st.server.log.find("webhooks")
 	arrived := st.sink.received.Load()
 	res.Webhooks = &delivered{
 		Arrived: arrived, Lost: max(line.Delivered+line.Dead+line.Refused+line.Abandoned-arrived, 0),
@@ -105,7 +105,7 @@ func (st *stand) finish(ctx context.Context, res *result) {
 }
 
 // close stops everything that open started.
-func (st *stand) close(ctx context.Context) {
+func (st *setup) close(ctx context.Context) {
 	if st.server != nil {
 		st.server.end(ctx)
 	}

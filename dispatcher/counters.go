@@ -6,16 +6,16 @@ import (
 	"mockserver/internal/histogram"
 )
 
-// Tally counts the deliveries that were accepted in a period, whenever they end. The zero value is
+// Counters counts the deliveries that were accepted in a period, whenever they end. The zero value is
 // ready to use.
-type Tally struct {
+type Counters struct {
 	accepted, delivered, dead, dropped, refused, unstored atomic.Int64
 
 	lag histogram.Histogram
 }
 
-// TallyStats is a reading of a tally.
-type TallyStats struct {
+// Counts is a reading of Counters.
+type Counts struct {
 	Accepted  int64
 	Delivered int64
 	Dead      int64
@@ -25,9 +25,9 @@ type TallyStats struct {
 	Lag       histogram.Snapshot // as in Stats
 }
 
-// Stats reads the tally.
-func (t *Tally) Stats() TallyStats {
-	s := TallyStats{Delivered: t.delivered.Load(), Dead: t.dead.Load(), Refused: t.refused.Load(), Unstored: t.unstored.Load()}
+// Stats reads the counters.
+func (t *Counters) Stats() Counts {
+	s := Counts{Delivered: t.delivered.Load(), Dead: t.dead.Load(), Refused: t.refused.Load(), Unstored: t.unstored.Load()}
 	dropped := t.dropped.Load()
 	s.Accepted = t.accepted.Load() // last, so that nothing has ended before it was accepted
 	s.Pending = s.Accepted - s.Delivered - s.Dead - dropped
@@ -38,15 +38,15 @@ func (t *Tally) Stats() TallyStats {
 // Unsendable counts a webhook that could not become a delivery as given up.
 func (q *Queue) Unsendable() {
 	q.unsendable.Add(1)
-	t := q.tally.Load()
+	t := q.counters.Load()
 	t.accepted.Add(1)
 	t.dead.Add(1)
 }
 
-// Begin begins a tally, which counts the deliveries that are accepted from now on until the next
+// Begin makes new counters, which count the deliveries that are accepted from now on until the next
 // call.
-func (q *Queue) Begin() *Tally {
-	t := new(Tally)
-	q.tally.Store(t)
+func (q *Queue) Begin() *Counters {
+	t := new(Counters)
+	q.counters.Store(t)
 	return t
 }
