@@ -289,10 +289,10 @@ func ask(addr string, connections int) {
 				return
 			}
 			defer conn.Close()
-			question, response := get("/a"), make([]byte, 4096)
+			question, answer := get("/a"), make([]byte, 4096)
 			for err == nil {
 				if _, err = conn.Write(question); err == nil {
-					_, err = conn.Read(response)
+					_, err = conn.Read(answer)
 				}
 			}
 		})
