@@ -113,8 +113,8 @@ func TestFixed_OfALastRequest(t *testing.T) {
 	for path, body := range map[string]string{"/json": `{"a":1}`, "/text/": "no", "/none": "", "/json?a=b": `{"a":1}`} {
 		for _, sent := range []string{"GET " + path + " HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", plain(path) + "GET " + path + " HTTP/1.1\r\nHost: a\r\nconnection: Close\r\n\r\n"} {
 			piece := max(len(sent)-len(plain(path)), len(plain(path)))
-			want, _ := answers(s, sent, piece, nil)
-			got, quick := answers(s, sent, piece, s.calls.Fixed)
+			want, _ := responses(s, sent, piece, nil)
+			got, quick := responses(s, sent, piece, s.calls.Fixed)
 			if quick == 0 || got != want || !strings.HasSuffix(got, "\r\nConnection: close\r\n\r\n"+body) {
 				t.Errorf("%q: %d requests were answered without fasthttp, got\n%q\nwant\n%q", sent, quick, got, want)
 			}

@@ -121,7 +121,7 @@ func TestParked_Ends(t *testing.T) {
 	for name, end := range map[string]func(p *parking, conn net.Conn){
 		"the client leaves":  func(_ *parking, conn net.Conn) { _ = conn.(*net.TCPConn).CloseWrite() },
 		"it is late":         nil,
-		"the server stops":   func(p *parking, _ net.Conn) { _ = p.End(0); p.Hurry() },
+		"the server stops":   func(p *parking, _ net.Conn) { _ = p.End(0); p.ExpireIdle() },
 		"the server is left": func(p *parking, _ net.Conn) { p.CloseAll() },
 	} {
 		timeouts := []time.Duration{time.Hour, time.Hour}
@@ -158,7 +158,7 @@ func TestParked_LastCall(t *testing.T) {
 	asks(t, conn, in, whole, 1)
 	c.becomes(isParked)
 	must(t, p.End(time.Hour))
-	p.Hurry()
+	p.ExpireIdle()
 	asks(t, conn, in, whole, 1)
 	if c.place.socket.park(p.lot.Set, &c.place.Entry, idleOnes) {
 		t.Error("it was parked again")
