@@ -14,7 +14,7 @@ RELEASE   := $(DIST)/mockserver-$(VERSION)
 PLATFORMS := linux-amd64 linux-arm64 macos-amd64 macos-arm64 windows-amd64.exe windows-arm64.exe
 BINARIES  := $(addprefix $(RELEASE)-,$(PLATFORMS))
 
-.PHONY: help build test check calibrate statistics streams figures beside release image clean $(BINARIES)
+.PHONY: help build test check calibrate statistics streams figures generators beside release image clean $(BINARIES)
 
 help: ## print this text
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -39,6 +39,9 @@ streams: ## measure 10,000 delayed streams of HTTP/2 and the memory of connectio
 
 figures: ## measure proxying, recording and imports, on a quiet machine, for a few minutes
 	go test -tags measure -count=1 -timeout 40m -v -run TestFigures ./listener/program/e2e
+
+generators: ## run wrk, h2load, vegeta (if they are on the PATH) and our generator, and see how reports name them
+	go test -tags measure -count=1 -timeout 10m -v -run 'TestGenerators$$' ./listener/program/e2e
 
 beside: ## compare imports with WireMock, Mockoon, json-server and newman from the PATH
 	MOCKSERVER_BESIDE_TESTS=1 go test -count=1 -timeout 20m -run Beside ./config/imports
