@@ -18,7 +18,7 @@ func (q *Queue) run() {
 		q.mail.empty(&a.batch)
 		q.take(&a.batch)
 		now := q.clock()
-		arrived := a.wheel.advance(int64(now/tick), stride)
+		arrived := a.wheel.Advance(int64(now/tick), stride)
 		q.sort()
 		q.assign()
 		if q.over(now) {
@@ -37,7 +37,7 @@ func (q *Queue) alarm() time.Duration {
 	if len(q.actor.parked) > 0 {
 		at = min(at, q.clock()+lookAgain)
 	}
-	if next, ok := q.actor.wheel.next(); ok && next < int64(at/tick) {
+	if next, ok := q.actor.wheel.Next(); ok && next < int64(at/tick) {
 		at = time.Duration(next) * tick
 	}
 	return at
@@ -59,7 +59,7 @@ func (q *Queue) take(b *batch) {
 			go q.failed(Failure{Webhook: arrival.Webhook, Attempt: 1, Final: true, Err: err}) // the callback may block
 			continue
 		}
-		a.wheel.add(tickOf(arrival.due), id)
+		a.wheel.Add(tickOf(arrival.due), id)
 	}
 	for _, question := range b.questions {
 		question()
@@ -78,7 +78,7 @@ func tickOf(at time.Duration) int64 {
 // sort appends the deliveries that are due to the ready deliveries of their targets.
 func (q *Queue) sort() {
 	a := &q.actor
-	for id := a.wheel.take(); id != 0; id = a.wheel.take() {
+	for id := a.wheel.Take(); id != 0; id = a.wheel.Take() {
 		e, _, t := a.ledger.get(id)
 		e.state = ready
 		t.push(id, &a.ledger.entries)
@@ -195,7 +195,7 @@ func (q *Queue) finished(r *result) {
 		a.stats.Retried++
 		e.due, e.state = q.clock()+f.Retry.wait(int(e.attempt), r.retryAfter, rand.Float64()), waiting
 		a.ledger.failed(r.entry, r.reason())
-		a.wheel.add(tickOf(e.due), r.entry)
+		a.wheel.Add(tickOf(e.due), r.entry)
 		return
 	default:
 		a.stats.Dead++
@@ -238,7 +238,7 @@ func (q *Queue) over(now time.Duration) bool {
 	case a.stats.Due > int64(len(a.parked)) || a.stats.InFlight > 0: // the store keeps parked ones
 		return false
 	}
-	next, ok := a.wheel.next()
+	next, ok := a.wheel.Next()
 	return !ok || next > int64(a.until/tick)
 }
 

@@ -1,11 +1,14 @@
 package dispatcher
 
-import "mockserver/dispatcher/client"
+import (
+	"mockserver/dispatcher/client"
+	"mockserver/internal/wheel"
+)
 
 // ledger contains every pending delivery under a small number. An entry has no pointers except to
 // its own bytes, and most entries have none, so that the garbage collector has little to scan.
 type ledger struct {
-	entries  paged[entry]
+	entries  wheel.Paged[entry]
 	used     uint32 // the largest number ever used; 0 is not an entry
 	free     uint32 // the first free entry; 0 if there is none
 	webhooks pool[tallied, *form]
@@ -96,12 +99,12 @@ func (l *ledger) add(a *arrival) (id uint32, err error) {
 	l.targets.hold(t)
 	id = l.free
 	if id != 0 {
-		l.free = l.entries.at(id).next
+		l.free = l.entries.At(id).next
 	} else {
 		l.used++
 		id = l.used
 	}
-	*l.entries.grow(id) = entry{due: a.due, parts: a.parts, id: a.id, webhook: w, target: t, depth: uint8(min(a.Depth, 255)), state: waiting}
+	*l.entries.Grow(id) = entry{due: a.due, parts: a.parts, id: a.id, webhook: w, target: t, depth: uint8(min(a.Depth, 255)), state: waiting}
 	return id, nil
 }
 
@@ -131,7 +134,7 @@ func (l *ledger) target(f *form, parts []byte) (uint32, error) {
 
 // remove removes an entry.
 func (l *ledger) remove(id uint32) {
-	e := l.entries.at(id)
+	e := l.entries.At(id)
 	l.webhooks.release(e.webhook)
 	l.targets.release(e.target)
 	delete(l.reasons, id)
@@ -149,13 +152,13 @@ func (l *ledger) failed(id uint32, reason string) {
 
 // get returns an entry with its webhook and target.
 func (l *ledger) get(id uint32) (*entry, *form, *target) {
-	e := l.entries.at(id)
+	e := l.entries.At(id)
 	return e, l.webhooks.at(e.webhook), l.targets.at(e.target)
 }
 
 // peek is like get, for a number that may be free.
 func (l *ledger) peek(id uint32) (*entry, *form, *target) {
-	if e := l.entries.at(id); e.state == free {
+	if e := l.entries.At(id); e.state == free {
 		return e, nil, nil
 	}
 	return l.get(id)

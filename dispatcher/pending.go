@@ -76,9 +76,9 @@ func (q *Queue) look(list []Pending, all int, began time.Time, from, to uint32) 
 func (q *Queue) Fire(id string) error {
 	return q.order(id, func(n uint32, e *entry) error {
 		if e.state == waiting {
-			q.actor.wheel.cancel(n)
+			q.actor.wheel.Cancel(n)
 			e.due = q.clock()
-			q.actor.wheel.add(tickOf(e.due), n)
+			q.actor.wheel.Add(tickOf(e.due), n)
 		}
 		return nil
 	})
@@ -97,7 +97,7 @@ func (q *Queue) Cancel(id string) error {
 			e.state = cancelled
 			q.forget(e.id)
 		default:
-			a.wheel.cancel(n)
+			a.wheel.Cancel(n)
 			q.forget(e.id)
 			a.ledger.remove(n)
 		}

@@ -29,6 +29,7 @@ import (
 
 	"mockserver/dispatcher/outbox"
 	"mockserver/internal/histogram"
+	"mockserver/internal/wheel"
 )
 
 // Options of a queue. The zero value is ready to use.
@@ -99,7 +100,7 @@ type Queue struct {
 
 // actor is the state that only the queue's goroutine uses.
 type actor struct {
-	wheel   wheel
+	wheel   wheel.Wheel
 	ledger  ledger
 	round   round // the targets that have ready deliveries
 	free    int   // number of free workers
@@ -340,7 +341,7 @@ func (q *Queue) snapshot() Stats {
 	q.lag.Read(&s.Lag)
 	for t, n := q.actor.round.first, 0; n < q.actor.round.size; t, n = t.after, n+1 {
 		if first := t.ready.first; first != 0 {
-			s.Oldest = max(s.Oldest, q.clock()-q.actor.ledger.entries.at(first).due)
+			s.Oldest = max(s.Oldest, q.clock()-q.actor.ledger.entries.At(first).due)
 		}
 	}
 	s.Pending = q.pending.Load()

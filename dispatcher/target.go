@@ -1,5 +1,10 @@
 package dispatcher
 
+import "mockserver/internal/wheel"
+
+// list is a list of entries; entry 0 means none.
+type list struct{ first, last uint32 }
+
 // target is a scheme, host and port that deliveries are sent to. Due deliveries wait at their
 // target, so that a slow target does not delay other targets.
 type target struct {
@@ -13,20 +18,20 @@ type target struct {
 }
 
 // push appends an entry to the ready ones.
-func (t *target) push(id uint32, entries *paged[entry]) {
-	entries.at(id).next = 0
+func (t *target) push(id uint32, entries *wheel.Paged[entry]) {
+	entries.At(id).next = 0
 	if t.ready.last == 0 {
 		t.ready.first = id
 	} else {
-		entries.at(t.ready.last).next = id
+		entries.At(t.ready.last).next = id
 	}
 	t.ready.last = id
 }
 
 // pop removes and returns the first ready entry.
-func (t *target) pop(entries *paged[entry]) uint32 {
+func (t *target) pop(entries *wheel.Paged[entry]) uint32 {
 	id := t.ready.first
-	if t.ready.first = entries.at(id).next; t.ready.first == 0 {
+	if t.ready.first = entries.At(id).next; t.ready.first == 0 {
 		t.ready.last = 0
 	}
 	return id

@@ -1,8 +1,9 @@
-package dispatcher
+// Package wheel keeps times at which something falls due.
+package wheel
 
 import "math/bits"
 
-// wheel is a hierarchical timing wheel. It stores when entries fall due, in ticks. It is a pure
+// Wheel is a hierarchical timing wheel. It stores when entries fall due, in ticks. It is a pure
 // data structure, without a clock, goroutine or lock. The cost of adding, canceling and taking an
 // entry does not depend on the number of entries. An entry is moved at most once for each level
 // between its tick and now.
@@ -10,11 +11,11 @@ import "math/bits"
 // Entries are positive numbers chosen by the caller. They should be small: the wheel uses 16 bytes
 // for each number up to the largest one, without pointers that the garbage collector must follow.
 // Entries of one tick are returned in the order in which they were added.
-type wheel struct {
+type Wheel struct {
 	now  int64 // entries that fell due up to now are in due
 	size int   // number of entries in the wheel, including due ones
 
-	nodes paged[node]
+	nodes Paged[node]
 	// levels[l] contains the entries whose tick differs from now in digit l and in no higher digit;
 	// the digit is the slot. There are enough digits for any tick.
 	levels [levels]level
@@ -36,7 +37,7 @@ type level struct {
 // list is a doubly linked list of entries; entry 0 means none.
 type list struct{ first, last uint32 }
 
-// node contains the tick at which an entry falls due (0 if it is not in the wheel) and its
+// node contains the tick at which an entry falls due (0 if it is not in the Wheel) and its
 // neighbors. The list that contains the entry is not recorded. Removing an entry from the middle of
 // a list does not require it; otherwise the list is due, moving, or the one for the tick.
 type node struct {
@@ -44,10 +45,10 @@ type node struct {
 	next, prev uint32
 }
 
-// add adds an entry that is not in the wheel. Ticks count from 1; an entry whose tick has passed is
+// Add adds an entry that is not in the wheel. Ticks count from 1; an entry whose tick has passed is
 // due at once.
-func (w *wheel) add(tick int64, entry uint32) {
-	n := w.nodes.grow(entry)
+func (w *Wheel) Add(tick int64, entry uint32) {
+	n := w.nodes.Grow(entry)
 	n.tick = max(tick, 1)
 	w.size++
 	if w.moving.first != 0 { // after the entries of the same tick that were added before
@@ -57,12 +58,12 @@ func (w *wheel) add(tick int64, entry uint32) {
 	w.place(n, entry)
 }
 
-// cancel removes an entry from the wheel and reports whether the wheel contained it.
-func (w *wheel) cancel(entry uint32) bool {
-	if entry == 0 || !w.nodes.has(entry) {
+// Cancel removes an entry from the wheel and reports whether the wheel contained it.
+func (w *Wheel) Cancel(entry uint32) bool {
+	if entry == 0 || !w.nodes.Has(entry) {
 		return false
 	}
-	n := w.nodes.at(entry)
+	n := w.nodes.At(entry)
 	if n.tick == 0 {
 		return false
 	}
@@ -70,12 +71,12 @@ func (w *wheel) cancel(entry uint32) bool {
 	return true
 }
 
-// advance advances the wheel to now, in at most budget steps, and reports whether it has reached
-// now; if not, it must be called again. Entries that fall due are returned by take.
-func (w *wheel) advance(now int64, budget int) bool {
+// Advance advances the wheel to now, in at most budget steps, and reports whether it has reached
+// now; if not, it must be called again. Entries that fall due are returned by Take.
+func (w *Wheel) Advance(now int64, budget int) bool {
 	for ; budget > 0; budget-- {
 		if entry := w.moving.first; entry != 0 {
-			n := w.nodes.at(entry)
+			n := w.nodes.At(entry)
 			w.unlink(&w.moving, n)
 			w.place(n, entry)
 			continue
@@ -91,9 +92,9 @@ func (w *wheel) advance(now int64, budget int) bool {
 	return false
 }
 
-// next returns the next tick at which advance has work to do: the first entry falls due then, or
+// Next returns the next tick at which Advance has work to do: the first entry falls due then, or
 // later. ok is false if the wheel contains only due entries.
-func (w *wheel) next() (tick int64, ok bool) {
+func (w *Wheel) Next() (tick int64, ok bool) {
 	if w.moving.first != 0 {
 		return w.now, true
 	}
@@ -101,18 +102,18 @@ func (w *wheel) next() (tick int64, ok bool) {
 	return tick, l >= 0
 }
 
-// take removes and returns the first due entry; 0 if none is due.
-func (w *wheel) take() uint32 {
+// Take removes and returns the first due entry; 0 if none is due.
+func (w *Wheel) Take() uint32 {
 	entry := w.due.first
 	if entry != 0 {
-		w.remove(w.nodes.at(entry), entry)
+		w.remove(w.nodes.At(entry), entry)
 	}
 	return entry
 }
 
 // earliest returns the level of the first slot that is not empty, and the tick at which it begins;
 // the level is -1 if all slots are empty.
-func (w *wheel) earliest() (l int, tick int64) {
+func (w *Wheel) earliest() (l int, tick int64) {
 	for l := range w.levels {
 		if filled := w.levels[l].filled; filled != 0 {
 			above := w.now >> ((l + 1) * digit) << ((l + 1) * digit)
@@ -124,7 +125,7 @@ func (w *wheel) earliest() (l int, tick int64) {
 
 // open removes the entries of a slot whose tick has been reached. Entries of the lowest level are
 // due; the others must be distributed.
-func (w *wheel) open(l, slot int) {
+func (w *Wheel) open(l, slot int) {
 	from := &w.levels[l].slots[slot]
 	w.levels[l].filled &^= 1 << slot
 	into := &w.moving
@@ -134,15 +135,15 @@ func (w *wheel) open(l, slot int) {
 	if into.last == 0 {
 		*into = *from
 	} else {
-		w.nodes.at(into.last).next = from.first
-		w.nodes.at(from.first).prev = into.last
+		w.nodes.At(into.last).next = from.first
+		w.nodes.At(from.first).prev = into.last
 		into.last = from.last
 	}
 	*from = list{}
 }
 
 // place puts an entry into the list for its tick.
-func (w *wheel) place(n *node, entry uint32) {
+func (w *Wheel) place(n *node, entry uint32) {
 	into := &w.due
 	if n.tick > w.now {
 		l, slot := w.slot(n.tick)
@@ -153,24 +154,24 @@ func (w *wheel) place(n *node, entry uint32) {
 }
 
 // link appends an entry to a list.
-func (w *wheel) link(into *list, n *node, entry uint32) {
+func (w *Wheel) link(into *list, n *node, entry uint32) {
 	n.next, n.prev = 0, into.last
 	if into.last == 0 {
 		into.first = entry
 	} else {
-		w.nodes.at(into.last).next = entry
+		w.nodes.At(into.last).next = entry
 	}
 	into.last = entry
 }
 
 // slot returns the level and the slot of a tick after now.
-func (w *wheel) slot(tick int64) (l, slot int) {
+func (w *Wheel) slot(tick int64) (l, slot int) {
 	l = (bits.Len64(uint64(tick^w.now)) - 1) / digit
 	return l, int(tick>>(l*digit)) % slots
 }
 
 // remove removes an entry from the wheel.
-func (w *wheel) remove(n *node, entry uint32) {
+func (w *Wheel) remove(n *node, entry uint32) {
 	switch {
 	case w.due.first == entry || w.due.last == entry:
 		w.unlink(&w.due, n)
@@ -192,14 +193,14 @@ func (w *wheel) remove(n *node, entry uint32) {
 
 // unlink removes a node from a list. The list may be nil if the node is neither its first nor its
 // last.
-func (w *wheel) unlink(from *list, n *node) {
+func (w *Wheel) unlink(from *list, n *node) {
 	if n.prev != 0 {
-		w.nodes.at(n.prev).next = n.next
+		w.nodes.At(n.prev).next = n.next
 	} else {
 		from.first = n.next
 	}
 	if n.next != 0 {
-		w.nodes.at(n.next).prev = n.prev
+		w.nodes.At(n.next).prev = n.prev
 	} else {
 		from.last = n.prev
 	}

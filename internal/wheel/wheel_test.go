@@ -1,4 +1,4 @@
-package dispatcher
+package wheel
 
 import (
 	"math"
@@ -28,7 +28,7 @@ func (m *model) cancel(entry uint32) bool {
 	return len(m.entries) < before
 }
 
-// take removes and returns everything that is due at now.
+// Take removes and returns everything that is due at now.
 func (m *model) take(now int64) []modelEntry {
 	m.now = max(m.now, now)
 	var due, rest []modelEntry
@@ -52,12 +52,12 @@ func (m *model) first() int64 {
 }
 
 // drain removes everything that is due at now from a wheel, a few entries per step.
-func drain(t *testing.T, w *wheel, now int64, budget int) []uint32 {
+func drain(t *testing.T, w *Wheel, now int64, budget int) []uint32 {
 	t.Helper()
 	var out []uint32
 	for steps := 0; ; steps++ {
-		done := w.advance(now, budget)
-		for e := w.take(); e != 0; e = w.take() {
+		done := w.Advance(now, budget)
+		for e := w.Take(); e != 0; e = w.Take() {
 			out = append(out, e)
 		}
 		if done {
@@ -95,10 +95,10 @@ func TestWheel_Cases(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			for _, budget := range []int{1, 2, 1000} {
-				var w wheel
+				var w Wheel
 				drain(t, &w, c.start, budget)
 				for i, tick := range c.ticks {
-					w.add(tick, uint32(i+1))
+					w.Add(tick, uint32(i+1))
 				}
 				if got := drain(t, &w, c.now, budget); !slices.Equal(got, c.due) {
 					t.Errorf("budget %d: due %v, want %v", budget, got, c.due)
@@ -112,24 +112,24 @@ func TestWheel_Cases(t *testing.T) {
 }
 
 func TestWheel_CancelsWhatItHolds(t *testing.T) {
-	var w wheel
+	var w Wheel
 	for _, entry := range []uint32{0, 1, 1 << 20} {
-		if w.cancel(entry) {
+		if w.Cancel(entry) {
 			t.Errorf("cancelled %d, which was never added", entry)
 		}
 	}
 	for i := uint32(1); i <= 5; i++ {
-		w.add(100, i)
+		w.Add(100, i)
 	}
 	for _, entry := range []uint32{1, 5, 3} { // the first one, the last one, and one in between
-		if !w.cancel(entry) || w.cancel(entry) {
+		if !w.Cancel(entry) || w.Cancel(entry) {
 			t.Errorf("entry %d is to be cancelled once", entry)
 		}
 	}
 	if got := drain(t, &w, 100, 10); !slices.Equal(got, []uint32{2, 4}) {
 		t.Errorf("due %v, want 2 and 4", got)
 	}
-	if w.cancel(2) || w.size != 0 {
+	if w.Cancel(2) || w.size != 0 {
 		t.Errorf("a taken entry is no longer on the wheel; size %d", w.size)
 	}
 }
@@ -138,7 +138,7 @@ func TestWheel_CancelsWhatItHolds(t *testing.T) {
 // how many are left, and the results of next.
 func operations(t *testing.T, r *rand.Rand, count int) {
 	t.Helper()
-	var w wheel
+	var w Wheel
 	var m model
 	spans := []int64{1, 10, 64, 100, 4096, 5000, 1 << 18, 1 << 30, 1 << 50}
 	free := uint32(1)
@@ -146,16 +146,16 @@ func operations(t *testing.T, r *rand.Rand, count int) {
 		switch r.IntN(8) {
 		case 0, 1, 2, 3:
 			tick := m.now - 2 + r.Int64N(spans[r.IntN(len(spans))]+3)
-			w.add(tick, free)
+			w.Add(tick, free)
 			m.add(tick, free)
 			free++
 		case 4:
 			entry := r.Uint32N(free + 1)
-			if got, want := w.cancel(entry), m.cancel(entry); got != want {
+			if got, want := w.Cancel(entry), m.cancel(entry); got != want {
 				t.Fatalf("cancel %d: %v, want %v", entry, got, want)
 			}
 		case 5: // stop half-way: the entries due by then are the first of those due in the end
-			w.advance(m.now+r.Int64N(spans[r.IntN(len(spans))]), r.IntN(3))
+			w.Advance(m.now+r.Int64N(spans[r.IntN(len(spans))]), r.IntN(3))
 			m.now = max(m.now, w.now)
 			w.moved(t, &m)
 		default:
@@ -165,19 +165,19 @@ func operations(t *testing.T, r *rand.Rand, count int) {
 		if w.size != len(m.entries) {
 			t.Fatalf("%d on the wheel, want %d", w.size, len(m.entries))
 		}
-		if tick, ok := w.next(); ok && w.due.first == 0 && tick > max(m.first(), w.now) {
+		if tick, ok := w.Next(); ok && w.due.first == 0 && tick > max(m.first(), w.now) {
 			t.Fatalf("next is %d, but an entry falls due at %d", tick, m.first())
 		}
-		if _, ok := w.next(); !ok && w.due.first == 0 && len(m.entries) > 0 {
+		if _, ok := w.Next(); !ok && w.due.first == 0 && len(m.entries) > 0 {
 			t.Fatal("nothing comes next, but entries are left")
 		}
 	}
 }
 
 // moved takes the entries that are due after a step that may have stopped half-way.
-func (w *wheel) moved(t *testing.T, m *model) {
+func (w *Wheel) moved(t *testing.T, m *model) {
 	t.Helper()
-	for e := w.take(); e != 0; e = w.take() {
+	for e := w.Take(); e != 0; e = w.Take() {
 		i := slices.IndexFunc(m.entries, func(x modelEntry) bool { return x.entry == e })
 		if i < 0 || m.entries[i].tick > w.now {
 			t.Fatalf("entry %d is due at %d and should not be", e, w.now)
@@ -216,12 +216,12 @@ func TestWheel_DoesAsItsModel(t *testing.T) {
 func TestWheel_KeepsOrder(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 8))
-		var w wheel
-		w.advance(r.Int64N(1<<40), 1)
+		var w Wheel
+		w.Advance(r.Int64N(1<<40), 1)
 		var want []modelEntry
 		for i := range uint32(500) {
 			tick := w.now + 1 + r.Int64N(300)*r.Int64N(300)
-			w.add(tick, i+1)
+			w.Add(tick, i+1)
 			want = append(want, modelEntry{tick, i + 1})
 		}
 		slices.SortStableFunc(want, func(a, b modelEntry) int { return int(a.tick - b.tick) })
@@ -243,16 +243,16 @@ func FuzzWheel(f *testing.F) {
 }
 
 func TestWheel_AllocatesPagesOnly(t *testing.T) {
-	var w wheel
-	w.add(1, pageSize-1)
+	var w Wheel
+	w.Add(1, pageSize-1)
 	tick := int64(1)
 	allocations := testing.AllocsPerRun(1000, func() {
 		tick += 7
-		w.add(tick+5000, 5)
-		w.cancel(5)
-		w.add(tick, 6)
-		w.advance(tick, 100)
-		for w.take() != 0 {
+		w.Add(tick+5000, 5)
+		w.Cancel(5)
+		w.Add(tick, 6)
+		w.Advance(tick, 100)
+		for w.Take() != 0 {
 		}
 	})
 	if allocations != 0 {
@@ -261,21 +261,21 @@ func TestWheel_AllocatesPagesOnly(t *testing.T) {
 }
 
 func BenchmarkWheel_AddTakeAMillionPending(b *testing.B) {
-	var w wheel
+	var w Wheel
 	const pending = 1_000_000
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range uint32(pending) {
-		w.add(1+r.Int64N(60_000), i+1)
+		w.Add(1+r.Int64N(60_000), i+1)
 	}
 	now := int64(0)
 	b.ReportAllocs()
 	for b.Loop() {
-		e := w.take()
+		e := w.Take()
 		for e == 0 {
 			now++
-			w.advance(now, math.MaxInt)
-			e = w.take()
+			w.Advance(now, math.MaxInt)
+			e = w.Take()
 		}
-		w.add(now+60_000, e)
+		w.Add(now+60_000, e)
 	}
 }

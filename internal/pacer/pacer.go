@@ -1,0 +1,254 @@
+// Package pacer calls what waits when it is due, such as a response that waits for its latency.
+// Whatever waits needs neither a goroutine nor a timer of its own.
+package pacer
+
+import (
+	"math"
+	"net"
+	"runtime"
+	"sync"
+	"time"
+
+	"mockserver/internal/wheel"
+)
+
+// Waiter is something that waits.
+type Waiter interface {
+	// Due is called once the time has come, by a goroutine on which others wait: it must not block.
+	Due()
+}
+
+// Entry is a place in a pacer for one Waiter at a time. Its zero value waits for nothing.
+type Entry struct {
+	shard  *shard // that it was last added to; nil before
+	waiter Waiter
+	id     uint32 // 0 while it does not wait; the lock of the shard guards it
+}
+
+// Pacer keeps entries until they are due. It has a part for each processor, each with a timing wheel,
+// a timer and, from its first entry on, a goroutine.
+type Pacer struct {
+	base   time.Time
+	shards []shard
+	ended  sync.WaitGroup
+	timer  func() (timer, error)
+}
+
+// shard is one part of a pacer.
+type shard struct {
+	p *Pacer
+
+	mu      sync.Mutex // guards the fields below
+	wheel   wheel.Wheel
+	entries wheel.Paged[*Entry] // by id; nil for one that only wakes the runtime
+	used    uint32              // the largest id ever used
+	free    []uint32            // ids up to it that are not in use
+	armed   int64               // the tick that the timer is set to; never if it is not set
+	timer   timer               // nil before the first entry
+	over    bool                // the pacer is closed, or has no timer
+	_       [128]byte           // keeps two shards in separate cache lines
+}
+
+// tick is the unit that times are rounded up to: one wake-up serves all entries within it.
+const tick = 50 * time.Microsecond
+
+// never is a tick that does not come.
+const never = math.MaxInt64
+
+// stride is how many entries the wheel moves while the lock is held.
+const stride = 256
+
+// timer wakes one goroutine.
+type timer interface {
+	Set(after time.Duration)
+	Wait() error // the error means that it is closed, or does not work
+	Close() error
+}
+
+// New returns a pacer that has no goroutine yet.
+func New() *Pacer { return newPacer(runtime.GOMAXPROCS(0), newTimer) }
+
+func newPacer(shards int, timer func() (timer, error)) *Pacer {
+	p := &Pacer{base: time.Now(), shards: make([]shard, shards), timer: timer}
+	for i := range p.shards {
+		p.shards[i].p, p.shards[i].armed = p, never
+	}
+	return p
+}
+
+// Add makes w wait until t in e, which must not be in use. Entries with the same lane are served by
+// the same goroutine. In a pacer that is closed, they wait until they are canceled.
+func (p *Pacer) Add(e *Entry, w Waiter, t time.Time, lane uint32) {
+	s := &p.shards[lane%uint32(len(p.shards))]
+	e.shard, e.waiter = s, w
+	s.add(e, t)
+}
+
+// Wake makes the timers of the runtime that are due at t fire punctually: by itself, the runtime waits
+// for them in whole milliseconds.
+func (p *Pacer) Wake(t time.Time) {
+	if p != nil {
+		p.shards[0].add(nil, t)
+	}
+}
+
+// Cancel ends the wait of e, and reports whether it did. Otherwise e does not wait, or its Due is being
+// called.
+func Cancel(e *Entry) bool {
+	s := e.shard
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e.id == 0 {
+		return false
+	}
+	s.wheel.Cancel(e.id)
+	s.release(e.id)
+	return true
+}
+
+// Close stops the goroutines, and returns when they have stopped.
+func (p *Pacer) Close() {
+	for i := range p.shards {
+		p.shards[i].close()
+	}
+	p.ended.Wait()
+}
+
+func (s *shard) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over = true; s.timer != nil {
+		_ = s.timer.Close() // it ends the goroutine
+	}
+}
+
+func (s *shard) add(e *Entry, t time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var id uint32
+	if last := len(s.free) - 1; last >= 0 {
+		id, s.free = s.free[last], s.free[:last]
+	} else {
+		s.used++
+		id = s.used
+	}
+	if *s.entries.Grow(id) = e; e != nil {
+		e.id = id
+	}
+	due := int64((t.Sub(s.p.base) + tick - 1) / tick)
+	s.wheel.Add(due, id)
+	if s.timer == nil && !s.over {
+		s.start()
+	}
+	if due < s.armed && !s.over {
+		s.arm(due)
+	}
+}
+
+// release makes an id free again.
+func (s *shard) release(id uint32) {
+	e := s.entries.At(id)
+	if *e != nil {
+		(*e).id = 0
+		*e = nil
+	}
+	s.free = append(s.free, id)
+}
+
+// start creates the timer, and starts the goroutine.
+func (s *shard) start() {
+	var err error
+	if s.timer, err = s.p.timer(); err != nil {
+		s.timer = newRuntimeTimer()
+	}
+	s.p.ended.Go(s.run)
+}
+
+// arm sets the timer. If its time has already passed, it fires at once.
+func (s *shard) arm(at int64) {
+	s.armed = at
+	s.timer.Set(time.Duration(at)*tick - time.Since(s.p.base))
+}
+
+// run calls what is due, until the pacer is closed.
+func (s *shard) run() {
+	for t := s.timer; t != nil; {
+		if t.Wait() != nil {
+			t = s.replace()
+			continue
+		}
+		for w := s.next(); w != nil; w = s.next() {
+			w.Due()
+		}
+	}
+}
+
+// replace replaces a timer that does not work, as in some sandboxes, with one of the runtime. It
+// returns nil if the pacer is closed.
+func (s *shard) replace() timer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return nil
+	}
+	_ = s.timer.Close() // it is of no use
+	s.timer = newRuntimeTimer()
+	s.arm(0)
+	return s.timer
+}
+
+// next removes and returns a Waiter that is due. If there is none, it sets the timer, and returns nil.
+func (s *shard) next() Waiter {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		arrived := s.wheel.Advance(int64(time.Since(s.p.base)/tick), stride)
+		for id := s.wheel.Take(); id != 0; id = s.wheel.Take() {
+			e := *s.entries.At(id)
+			if s.release(id); e != nil {
+				return e.waiter
+			}
+		}
+		if arrived {
+			break
+		}
+	}
+	s.armed = never
+	if at, ok := s.wheel.Next(); ok && !s.over {
+		s.arm(at)
+	}
+	return nil
+}
+
+// runtimeTimer is a timer of the runtime.
+type runtimeTimer struct {
+	*time.Timer
+	closed chan struct{}
+}
+
+func newRuntimeTimer() runtimeTimer {
+	return runtimeTimer{time.NewTimer(math.MaxInt64), make(chan struct{})}
+}
+
+// Set sets the timer.
+func (t runtimeTimer) Set(after time.Duration) { t.Reset(after) }
+
+// Wait waits until the timer fires.
+func (t runtimeTimer) Wait() error {
+	select {
+	case <-t.C:
+		return nil
+	case <-t.closed:
+		return net.ErrClosed
+	}
+}
+
+// Close ends Wait.
+func (t runtimeTimer) Close() error {
+	t.Stop()
+	close(t.closed)
+	return nil
+}

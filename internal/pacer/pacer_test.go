@@ -1,0 +1,197 @@
+package pacer
+
+import (
+	"cmp"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// caller is a Waiter that notes when it was called.
+type caller struct {
+	Entry
+	due    time.Duration // since the beginning
+	calls  int
+	called time.Duration
+	note   func(*caller)
+}
+
+func (c *caller) Due() { c.note(c) }
+
+// virtual returns a pacer for a bubble of synctest, and the time since it was made.
+func virtual(shards int) (p *Pacer, elapsed func() time.Duration) {
+	p = newPacer(shards, func() (timer, error) { return newRuntimeTimer(), nil })
+	return p, func() time.Duration { return time.Since(p.base) }
+}
+
+// compare adds and cancels entries at random, in a pacer and in a list, and compares which of them are
+// called, and when.
+func compare(t *testing.T, seed uint64) {
+	synctest.Test(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		p, elapsed := virtual(1 + r.IntN(3))
+		defer p.Close()
+		var mu sync.Mutex
+		var called []*caller
+		note := func(c *caller) {
+			mu.Lock()
+			defer mu.Unlock()
+			c.calls, c.called = c.calls+1, elapsed()
+			called = append(called, c)
+		}
+		spans := []time.Duration{tick, time.Millisecond, time.Second, time.Hour, 1000 * time.Hour}
+		var list []*caller
+		for range 300 {
+			switch r.IntN(6) {
+			case 0:
+				time.Sleep(time.Duration(r.Int64N(int64(spans[r.IntN(4)])))) // of the bubble
+				synctest.Wait()
+			case 1:
+				if len(list) > 0 {
+					c := list[r.IntN(len(list))]
+					if got, want := Cancel(&c.Entry), c.calls == 0; got != want {
+						t.Fatalf("canceling returns %v, want %v: called %d times", got, want, c.calls)
+					}
+					list = slices.DeleteFunc(list, func(other *caller) bool { return other == c && c.calls == 0 })
+				}
+			default:
+				c := &caller{due: elapsed() + time.Duration(r.Int64N(int64(spans[r.IntN(len(spans))])))/2 - tick, note: note}
+				list = append(list, c)
+				p.Add(&c.Entry, c, p.base.Add(c.due), r.Uint32())
+				if r.IntN(20) == 0 {
+					p.Wake(p.base.Add(c.due))
+				}
+			}
+			synctest.Wait()
+		}
+		time.Sleep(2000 * time.Hour) // of the bubble
+		synctest.Wait()
+		slices.SortStableFunc(list, func(a, b *caller) int { return cmp.Compare(a.due, b.due) })
+		for i, c := range list {
+			// An entry is up to a tick late, and may have been due a tick before it was added.
+			if late := c.called - c.due; c.calls != 1 || late < 0 || late > 2*tick {
+				t.Fatalf("entry %d, due %v, was called %d times, at %v", i, c.due, c.calls, c.called)
+			}
+		}
+		if len(called) != len(list) {
+			t.Fatalf("%d were called, want %d", len(called), len(list))
+		}
+	})
+}
+
+func TestPacer_DoesAsASortedList(t *testing.T) {
+	for seed := range uint64(100) {
+		compare(t, seed)
+	}
+}
+
+func FuzzPacer(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) { compare(t, seed) })
+}
+
+// Each entry is either called or canceled, whoever comes first, and its place is used again.
+func TestPacer_CalledOrCanceled(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	p := newPacer(2, newTimer)
+	defer p.Close()
+	const many = 2000
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	calls := map[*caller]int{}
+	for lane := range uint32(4) {
+		all.Go(func() {
+			for i := range many {
+				var done sync.WaitGroup
+				done.Add(1)
+				c := &caller{note: func(c *caller) {
+					mu.Lock()
+					calls[c]++
+					mu.Unlock()
+					done.Done()
+				}}
+				p.Add(&c.Entry, c, time.Now().Add(time.Duration(i%3)*tick), lane)
+				if Cancel(&c.Entry) {
+					c.note(c)
+				}
+				done.Wait()
+				if Cancel(&c.Entry) {
+					t.Error("an entry that was called or canceled is canceled again")
+				}
+			}
+		})
+	}
+	all.Wait()
+	for _, n := range calls {
+		if n != 1 {
+			t.Fatalf("an entry ended %d times", n)
+		}
+	}
+	if len(calls) != 4*many {
+		t.Errorf("%d entries ended, want %d", len(calls), 4*many)
+	}
+	for i := range p.shards {
+		if used := p.shards[i].used; used > 8 {
+			t.Errorf("there were %d places for at most 4 entries", used)
+		}
+	}
+}
+
+// brokenTimer is a timer that cannot be used.
+type brokenTimer struct{}
+
+func (brokenTimer) Set(time.Duration) {}
+func (brokenTimer) Wait() error       { return errors.New("it cannot be read") }
+func (brokenTimer) Close() error      { return nil }
+
+func TestPacer_NeedsNoTimerOfTheSystem(t *testing.T) {
+	for name, timer := range map[string]func() (timer, error){
+		"none":   func() (timer, error) { return nil, errors.New("there is none") },
+		"broken": func() (timer, error) { return brokenTimer{}, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPacer(1, timer)
+			defer p.Close()
+			called := make(chan bool, 1)
+			c := &caller{note: func(*caller) { called <- true }}
+			p.Add(&c.Entry, c, time.Now().Add(time.Millisecond), 0)
+			<-called
+		})
+	}
+}
+
+// An entry of a closed pacer can still be canceled.
+func TestPacer_Closed(t *testing.T) {
+	p := newPacer(1, newTimer)
+	first, second := &caller{}, &caller{}
+	p.Add(&first.Entry, first, time.Now().Add(time.Hour), 0)
+	p.Close()
+	p.Add(&second.Entry, second, time.Now(), 0)
+	if !Cancel(&first.Entry) || !Cancel(&second.Entry) || Cancel(&second.Entry) || Cancel(&Entry{}) {
+		t.Error("entries cannot be canceled, or can be canceled twice")
+	}
+	(*Pacer)(nil).Wake(time.Now())
+}
+
+func TestPacer_AllocatesNothing(t *testing.T) {
+	p := newPacer(1, newTimer)
+	defer p.Close()
+	called := make(chan bool, 1)
+	c := &caller{note: func(*caller) { called <- true }}
+	wait := func() {
+		p.Add(&c.Entry, c, time.Now().Add(time.Hour), 0)
+		Cancel(&c.Entry)
+		p.Add(&c.Entry, c, time.Now(), 0)
+		<-called
+	}
+	wait()
+	if n := testing.AllocsPerRun(1000, wait); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
