@@ -33,6 +33,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/syntax"
 	"mockserver/internal/loglimit"
+	"mockserver/internal/pacer"
 	"mockserver/listener/compile"
 	"mockserver/listener/observe/probe"
 	"mockserver/listener/observe/record"
@@ -341,9 +342,8 @@ func (s *Server) listen() error {
 	}
 	s.listener.Owned = s.probe.Owns
 	s.secure(s.listener)
-	s.listener.StartAlarm()
-	s.listener.MaxAge = s.opts.MaxConnectionAge
-	s.calls.StartHTTP2(s.opts.MaxConnectionAge, s.listener.AlarmAt)
+	s.listener.Pacer, s.listener.MaxAge = pacer.New(), s.opts.MaxConnectionAge
+	s.calls.StartHTTP2(s.opts.MaxConnectionAge, s.listener.Pacer)
 	if !s.opts.NoHTTP2 {
 		s.listener.HTTP2 = s.calls.ServeHTTP2
 	}

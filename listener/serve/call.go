@@ -22,6 +22,9 @@ type Call struct {
 	peer       peer              // the source of the request; nobody in tests without a connection
 	fault      *traffic.Fault    // the fault that spoils the reply; nil for none
 	held       *traffic.Capacity // the place to free once a spoilt body is sent; nil for none
+	rest       rest              // what follows its latency
+	paced      bool              // its latency may be waited for without a goroutine
+	waits      bool              // serving it has returned, and goes on with resume
 	world      *World            // the snapshot the request was matched in; nil before matching
 	matched    int               // the endpoint, as returned by Match
 	values     []byte            // the values made by the endpoint's let
@@ -60,7 +63,7 @@ func (c *Call) Release() {
 	c.Reply.Room = nil
 	c.Reply.Begin()
 	c.Trace, c.fault, c.held, c.world, c.immediate, c.buffered = record.Trace{}, nil, nil, nil, false, false
-	c.following, c.direct, c.again, c.connection = nil, false, false, ""
+	c.following, c.direct, c.again, c.connection, c.paced, c.waits = nil, false, false, "", false, false
 	c.peer = (*wire.Connection)(nil) // nobody, without reading a variable from memory
 	calls.Put(c)
 }
@@ -107,27 +110,6 @@ func (c *Call) waiter() places.Waiter {
 func (c *Call) isOld() bool {
 	conn, _ := c.peer.(*wire.Connection)
 	return conn.IsOld()
-}
-
-// wait delays the request until its latency is over. It reports whether the request must still be
-// answered.
-func (c *Call) wait(rules *traffic.Rules, begun time.Time, length time.Duration) bool {
-	due := begun.Add(length)
-	served := begun
-	if t := c.In.Time; t.After(begun) {
-		served = t // it was pipelined: the time before it was served does not count
-	}
-	c.Trace.Declared += length
-	c.Trace.Waited += max(due.Sub(served), 0)
-	if c.Trace.Proxied && !time.Now().Before(due) {
-		return true // the upstream took longer than the latency, which is not a latency error
-	}
-	if c.peer.WaitUntil(due) {
-		return false
-	}
-	c.Trace.Late, c.Trace.Timed = max(time.Since(due), 0), true
-	rules.Late(c.Trace.Late)
-	return true
 }
 
 // spoil applies a fault to the reply, including headers that are added later. It reports whether the request's place is freed once the reply is

@@ -11,6 +11,7 @@ import (
 
 	"mockserver/fetcher/upstream"
 	"mockserver/internal/ascii"
+	"mockserver/internal/pacer"
 	"mockserver/internal/semantics"
 	"mockserver/listener/compile"
 	"mockserver/listener/protocol/h2"
@@ -22,11 +23,11 @@ import (
 // HTTP/2: a stream becomes a call, and the reply of the call is sent as the stream's response.
 // Everything in between is the same as for HTTP/1.1.
 
-// StartHTTP2 configures the server for HTTP/2. maxAge is how long a connection is used, and alarm makes
-// timers that are due at a time fire punctually.
-func (s *Server) StartHTTP2(maxAge time.Duration, alarm func(time.Time)) {
+// StartHTTP2 configures the server for HTTP/2. maxAge is how long a connection is used, and pacer keeps
+// what waits.
+func (s *Server) StartHTTP2(maxAge time.Duration, p *pacer.Pacer) {
 	s.HTTP2.Handler = streams{s}
-	s.HTTP2.MaxBody, s.HTTP2.MaxAge, s.HTTP2.Alarm = s.MaxBody, maxAge, alarm
+	s.HTTP2.MaxBody, s.HTTP2.MaxAge, s.HTTP2.Pacer = s.MaxBody, maxAge, p
 	s.HTTP2.MaxWaiting = int(min(1<<30, debug.SetMemoryLimit(-1)/4)) // -1 only reads the limit
 	s.HTTP2.Check = func(method, target, host []byte) (status int, what string) {
 		if broken := wire.CheckTarget(method, target, host); broken != nil {
@@ -95,13 +96,22 @@ func (s streams) Answer(st *h2.Stream) h2.Later {
 // laterStream is the call of a stream that is answered in a goroutine of its own.
 type laterStream struct{ *Call }
 
-// Serve answers the request.
-func (l laterStream) Serve() {
+// Serve answers the request, or returns until when it waits.
+func (l laterStream) Serve() (until time.Time) {
 	s, st := streams{l.server}, l.peer.(*h2.Stream)
 	defer s.survive(st.Conn().(beyond).Connection)
-	s.serve(l.Call)
+	if l.waits {
+		s.resume(l.Call)
+	} else {
+		l.paced = !s.AccessLog // a log may block
+		s.serve(l.Call)
+	}
+	if l.waits {
+		return l.rest.due
+	}
 	s.send(l.Call, st, nil)
 	l.Release()
+	return time.Time{}
 }
 
 // Refuse answers an invalid request.

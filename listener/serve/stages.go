@@ -3,7 +3,6 @@ package serve
 import (
 	"fmt"
 	"log/slog"
-	"time"
 
 	"mockserver/internal/semantics"
 	"mockserver/listener/compile"
@@ -14,11 +13,12 @@ import (
 	"mockserver/renderer"
 )
 
-// serve answers a request in the calling goroutine. It loads the snapshot once, so that a reload in
-// the meantime does not affect the request.
+// serve answers a request in the calling goroutine, unless the call waits when it returns. It loads
+// the snapshot once, so that a reload in the meantime does not affect the request.
 func (s *Server) serve(c *Call) {
 	s.begin(c)
 	defer s.finish(c)
+	c.paced = c.paced && !c.isOptions()
 	sn := c.world
 	if sn == nil {
 		sn = s.Snapshot.Load()
@@ -33,14 +33,8 @@ func (s *Server) serve(c *Call) {
 	} else {
 		s.fallBack(sn, c)
 	}
-	if c.Reply.Passed == nil {
-		s.allowOrigin(c)
-	}
-	if s.ServerTiming {
-		c.Reply.Add("Server-Timing", c.Trace.ServerTiming(time.Since(c.In.Time)))
-	}
-	if s.AccessLog {
-		s.logAccess(c, slog.Duration("took", time.Since(c.In.Time)))
+	if !c.waits {
+		s.complete(c)
 	}
 }
 
@@ -88,7 +82,9 @@ func (s *Server) serveMatched(a *compile.Response, c *Call, notify bool) {
 func (s *Server) disturb(a *compile.Response, c *Call, notify bool) {
 	a.Rules.Begin(&c.Random)
 	limit, ok := a.Rules.Admit(&c.Request, &c.Reply)
-	defer limit.Write(&c.Reply) // whatever the answer is
+	w := &c.rest
+	w.rules, w.limit = a.Rules, limit
+	defer c.settle() // whatever the answer is
 	if !ok {
 		c.Trace.Limited = true
 		return
@@ -101,12 +97,11 @@ func (s *Server) disturb(a *compile.Response, c *Call, notify bool) {
 		}
 	}
 	begun := c.arrival()
-	held := traffic.Held{Capacity: a.Rules.Capacity()}
-	if held.Capacity != nil {
-		if begun, ok = held.Enter(c.waiter(), begun, &c.Reply, &c.Trace); !ok {
+	if place := (traffic.Held{Capacity: a.Rules.Capacity()}); place.Capacity != nil {
+		if begun, ok = place.Enter(c.waiter(), begun, &c.Reply, &c.Trace); !ok {
 			return
 		}
-		defer held.Leave()
+		w.held = place
 	}
 	drawn := a.Rules.Draw(&c.Request) // before the reply, which may also draw random numbers
 	c.buffered = drawn.Fault != nil
@@ -128,18 +123,11 @@ func (s *Server) disturb(a *compile.Response, c *Call, notify bool) {
 			given = chosen
 		}
 	}
+	w.given, w.fault, w.notify = given, drawn.Fault, notify
 	if drawn.Timed {
-		held.Waits(begun, drawn.Length)
-		if !c.wait(a.Rules, begun, drawn.Length) {
-			held.Ends = time.Time{}
-			return
-		}
-	}
-	if given != nil && notify {
-		s.notify(given, c)
-	}
-	if drawn.Fault != nil && c.spoil(drawn.Fault, held.Capacity) {
-		held.Capacity = nil // it is freed later
+		s.wait(c, begun, drawn.Length)
+	} else {
+		s.proceed(c, false)
 	}
 }
 
@@ -158,7 +146,7 @@ func methodOf(r *matcher.Request) string {
 // 500 and affects no other request. For a panic before or after that, see serveConnection.
 func (s *Server) finish(c *Call) {
 	if p := recover(); p != nil {
-		c.panicked = true
+		c.panicked, c.waits = true, false
 		c.endPassing()
 		message := fmt.Sprint(p)
 		reply.InternalError.Write(&c.Reply, "a defect of the server, see its log: "+message)
@@ -169,7 +157,7 @@ func (s *Server) finish(c *Call) {
 			s.logAccess(c, slog.String("code", reply.InternalError.Code))
 		}
 	}
-	if s.Recorder != nil {
+	if s.Recorder != nil && !c.waits {
 		if !c.immediate {
 			s.Recorder.Leave(c.peer.Shard())
 		}

@@ -18,10 +18,11 @@ type slowly struct {
 	s *Stream
 }
 
-func (l slowly) Serve() {
+func (l slowly) Serve() (until time.Time) {
 	if !l.s.WaitUntil(time.Now().Add(100 * time.Millisecond)) {
 		l.respond(l.s)
 	}
+	return
 }
 
 // A connection that is never idle for long also ends at its maximum age, and all its requests are

@@ -48,19 +48,49 @@ func (c *conn) complete(s *Stream) error {
 	return nil
 }
 
-// run answers a request in a goroutine of its own.
+// run answers a request outside of the goroutine that reads, or makes its stream wait without a
+// goroutine.
 func (c *conn) run(s *Stream, later Later) {
+	waits := false
 	defer func() { // also if the Handler panics or calls Goexit
-		c.release(s)
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.flush()
-		if c.serving--; c.final && c.serving == 0 {
-			_ = c.nc.SetReadDeadline(past)
+		if !waits {
+			c.done(s)
 		}
-		c.free.Broadcast()
 	}()
-	later.Serve()
+	until := later.Serve()
+	if waits = !until.IsZero(); !waits {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.later = later; s.closed { // meanwhile
+		go c.run(s, later)
+		return
+	}
+	c.srv.Pacer.Add(&s.entry, s, until, c.shard)
+}
+
+// Due continues a stream that waits. Only the pacer calls it.
+func (s *Stream) Due() {
+	s.inline = true
+	s.c.run(s, s.later)
+}
+
+// done takes back a stream whose request was answered outside of the goroutine that reads.
+func (c *conn) done(s *Stream) {
+	paced := s.inline
+	c.release(s)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if paced {
+		c.flushNow()
+	} else {
+		c.flush()
+	}
+	if c.serving--; c.final && c.serving == 0 {
+		_ = c.nc.SetReadDeadline(past)
+	}
+	c.free.Broadcast()
 }
 
 // refuse answers a request that is invalid, too large or too slow, and may be incomplete.

@@ -14,6 +14,8 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"mockserver/internal/pacer"
 )
 
 // answers is a Handler. It answers requests whose path begins with /wait once release is closed.
@@ -42,31 +44,33 @@ type later struct {
 	s *Stream
 }
 
-func (l later) Serve() {
+// Serve answers the request; /wait waits until release is closed or the client leaves, with a
+// goroutine on every second stream.
+func (l later) Serve() (until time.Time) {
 	a, s := l.answers, l.s
-	if strings.HasPrefix(string(s.Target), "/wait") {
-		if !a.wait(s) {
-			return
-		}
-	}
-	a.respond(s)
-}
-
-// wait waits until release is closed or the client leaves, and reports whether the request is still
-// to be answered.
-func (a *answers) wait(s *Stream) bool {
-	for {
-		select {
-		case <-a.release:
-			return true
-		default:
-		}
-		if s.WaitUntil(time.Now().Add(5 * time.Millisecond)) {
+	for left := s.HasLeft(); strings.HasPrefix(string(s.Target), "/wait") && !a.isReleased(); {
+		soon := time.Now().Add(5 * time.Millisecond)
+		switch {
+		case left:
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			a.left++
-			return false
+			return
+		case s.id%4 == 1:
+			return soon
 		}
+		left = s.WaitUntil(soon)
+	}
+	a.respond(s)
+	return
+}
+
+func (a *answers) isReleased() bool {
+	select {
+	case <-a.release:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -110,7 +114,7 @@ func serve(t *testing.T, handler *answers, change func(*Server)) *serving {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &serving{&Server{Handler: handler, MaxBody: 1 << 20}, l.Addr().String(), handler, make(chan error, 1000)}
+	s := &serving{&Server{Handler: handler, MaxBody: 1 << 20, Pacer: pacer.New()}, l.Addr().String(), handler, make(chan error, 1000)}
 	if change != nil {
 		change(s.Server)
 	}
@@ -135,6 +139,7 @@ func serve(t *testing.T, handler *answers, change func(*Server)) *serving {
 		}
 		s.mu.Unlock()
 		all.Wait()
+		s.Pacer.Close()
 	})
 	return s
 }

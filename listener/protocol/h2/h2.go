@@ -3,7 +3,8 @@
 // its connections share, and the Handler that answers their requests.
 //
 // One goroutine reads a connection. It answers requests itself if that cannot block, and starts a
-// goroutine for each of the other requests. Output is collected in a buffer of the connection. The
+// goroutine for each of the other requests. A request whose response is made, but not due, needs no
+// goroutine until a pacer or the end of its stream continues it. Output is collected in a buffer of the connection. The
 // buffer is written when nothing is left to be read, or by a goroutine that has something to send;
 // only one goroutine writes at a time, and holds no lock while it writes. If there is no room for
 // the rest of a body, the rest stays with its stream, and needs no goroutine.
@@ -14,6 +15,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"mockserver/internal/pacer"
 )
 
 // Handler answers requests.
@@ -27,7 +30,11 @@ type Handler interface {
 }
 
 // Later is a request that is answered later.
-type Later interface{ Serve() }
+type Later interface {
+	// Serve answers the request, and returns the zero time, or returns until when the request waits.
+	// It is called in a goroutine of its own. After a wait it is called again; then it must not block.
+	Serve() (until time.Time)
+}
 
 // Server holds the state that connections share. Its exported fields must not change once it serves
 // one.
@@ -40,8 +47,8 @@ type Server struct {
 	// in the buffers of their streams; 0 means 1 GiB. Even beyond that, each connection may have
 	// one such response.
 	MaxWaiting int
-	// Alarm makes the process's timers that are due at the given time fire punctually.
-	Alarm func(time.Time)
+	// Pacer keeps what waits.
+	Pacer *pacer.Pacer
 	// Check checks the target and the host of a request. It returns the status of the response to
 	// an invalid request, or 0.
 	Check func(method, target, host []byte) (status int, what string)

@@ -4,6 +4,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"mockserver/internal/pacer"
 )
 
 // Stream is one request and its response. Its request is complete before the Handler sees it, and
@@ -24,7 +26,9 @@ type Stream struct {
 	response
 	spoil  string
 	timer  *time.Timer
-	inline bool // the goroutine that reads the connection answers it, and flushes later
+	inline bool  // the goroutine that reads the connection, or the pacer, answers it, and flushes later
+	later  Later // continues a request that waits without a goroutine; nil for any other
+	entry  pacer.Entry
 
 	// The lock of the connection guards the fields below.
 	received bool // the request is complete
@@ -187,8 +191,8 @@ func (s *Stream) WaitUntil(t time.Time) (left bool) {
 		length := time.Until(t)
 		if length > alarmLead+alarmLead/8 {
 			length -= alarmLead
-		} else if length > 0 && s.c.srv.Alarm != nil {
-			s.c.srv.Alarm(t)
+		} else if length > 0 {
+			s.c.srv.Pacer.Wake(t)
 		}
 		if s.timer == nil {
 			s.timer = time.NewTimer(length)

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
+
+	"mockserver/internal/pacer"
 )
 
 // The functions below need the lock of the connection, unless they say otherwise.
@@ -128,6 +130,9 @@ func (c *conn) abandon(s *Stream) {
 	}
 	s.wakeUp(true)
 	c.close(s)
+	if pacer.Cancel(&s.entry) {
+		go c.run(s, s.later)
+	}
 }
 
 // close ends a stream.
@@ -143,9 +148,7 @@ func (c *conn) close(s *Stream) {
 	c.old.add(s.id, !s.received)
 	c.follow(s)
 	c.drop(s)
-	if c.final && len(c.streams) == 0 {
-		_ = c.nc.SetReadDeadline(past) // the connection is over: tell the goroutine that reads
-	}
+	c.wakeDrained()
 }
 
 // follow arranges for Stream.after to be called once everything in the write buffer is written.
@@ -207,28 +210,67 @@ func (c *conn) flushAndRead() {
 	go func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.writeAll(false); c.final && len(c.streams) == 0 {
-			_ = c.nc.SetReadDeadline(past) // the connection is over: tell the goroutine that reads
-		}
+		c.writeAll(false)
+		c.wakeDrained()
 	}()
+}
+
+// wakeDrained wakes the goroutine that reads if the connection is over.
+func (c *conn) wakeDrained() {
+	if c.final && len(c.streams) == 0 {
+		_ = c.nc.SetReadDeadline(past)
+	}
+}
+
+// flushNow is like flush, but does not block: what the socket does not take is left to a goroutine.
+func (c *conn) flushNow() {
+	if c.writing {
+		return
+	}
+	c.writing = true
+	now, able := c.nc.(interface{ WriteNow(b []byte) int })
+	for c.fill() {
+		o, n := c.takeOutput(), 0
+		c.mu.Unlock()
+		if able && !o.over {
+			n = now.WriteNow(o.b)
+		}
+		if n < len(o.b) {
+			go func() {
+				c.transmit(o, n)
+				defer c.mu.Unlock()
+				c.writeAll(false)
+				c.wakeDrained()
+			}()
+			c.mu.Lock()
+			return
+		}
+		c.transmit(o, n)
+	}
+	c.writing = false
+	c.free.Broadcast()
+}
+
+// fill fills the write buffer, and reports whether there is anything to do.
+func (c *conn) fill() bool {
+	if c.failed != nil {
+		c.out = c.out[:0]
+	} else {
+		c.pump()
+	}
+	return len(c.out) > 0 || len(c.written) > 0
 }
 
 // writeAll writes until nothing is left; its caller has set writing. If reads is set, it stops
 // after one write if bodies are left. It reports whether everything is written.
 func (c *conn) writeAll(reads bool) (all bool) {
-	for again := false; ; again = true {
-		if c.failed != nil {
-			c.out = c.out[:0]
-		} else {
-			c.pump()
-		}
-		if len(c.out) == 0 && len(c.written) == 0 {
-			break
-		}
+	for again := false; c.fill(); again = true {
 		if reads && again && (len(c.ready) > 0 || len(c.out) >= outSize) {
 			return false
 		}
-		c.writeOnce()
+		o := c.takeOutput()
+		c.mu.Unlock()
+		c.transmit(o, 0)
 		c.free.Broadcast()
 	}
 	c.writing = false
@@ -236,26 +278,37 @@ func (c *conn) writeAll(reads bool) (all bool) {
 	return true
 }
 
-// writeOnce writes the write buffer, and calls the functions that follow the responses in it.
-func (c *conn) writeOnce() {
-	b, written, finished := c.out, c.written, c.finished
+// taken is output that is being written.
+type taken struct {
+	b        []byte
+	written  []*Stream // whose responses are in b, with something to do afterwards
+	finished int       // responses that end in b
+	over     bool      // the connection ends after it
+}
+
+func (c *conn) takeOutput() taken {
+	o := taken{c.out, c.written, c.finished, c.over}
 	c.out, c.written = c.spare[:0], c.doing[:0]
-	over := c.over
-	c.mu.Unlock()
+	return o
+}
+
+// transmit writes the rest of output of which n bytes are written, and calls the functions that follow
+// the responses in it. It is called without the lock, and returns with it.
+func (c *conn) transmit(o taken, n int) {
 	var err error
-	if len(b) > 0 {
-		_, err = c.nc.Write(b)
+	if n < len(o.b) {
+		_, err = c.nc.Write(o.b[n:])
 	}
-	if len(written) > 0 {
+	if len(o.written) > 0 {
 		now := time.Now()
-		for _, s := range written {
+		for _, s := range o.written {
 			s.after(now)
 		}
 	}
 	c.mu.Lock()
 	if err == nil {
-		c.finished -= finished
-		if over {
+		c.finished -= o.finished
+		if o.over {
 			err = errFault
 		}
 	}
@@ -263,12 +316,12 @@ func (c *conn) writeOnce() {
 		c.failed = err
 		_ = c.nc.SetReadDeadline(past) // the goroutine that reads sees it
 	}
-	for i, s := range written {
+	for i, s := range o.written {
 		s.following = false
 		c.drop(s)
-		written[i] = nil
+		o.written[i] = nil
 	}
-	if c.spare, c.doing = b[:0], written[:0]; cap(b) > 2*outSize {
+	if c.spare, c.doing = o.b[:0], o.written[:0]; cap(o.b) > 2*outSize {
 		c.spare = nil
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"mockserver/internal/loglimit"
+	"mockserver/internal/pacer"
 )
 
 // Connections is a listener that knows the connections it accepted and the state of each, so that a
@@ -61,8 +62,9 @@ type Connections struct {
 
 	clock   clock
 	sweeper sweeper
-	alarm   *alarm // ends pauses; nil before StartAlarm
 	lot     lot
+	// Pacer keeps what waits, and wakes the runtime when pauses end; nil in tests without one.
+	Pacer *pacer.Pacer
 
 	mu   sync.Mutex // guards the fields below
 	open map[*Connection]struct{}
@@ -80,18 +82,10 @@ func New(l net.Listener, log *slog.Logger) *Connections {
 	return c
 }
 
-// StartAlarm makes pauses end within 50 µs of when they are due, where the system supports it,
-// until Stop is called.
-func (c *Connections) StartAlarm() { c.alarm = newAlarm() }
-
-// AlarmAt makes the process's timers that are due at t fire on time. It has an effect only between
-// StartAlarm and Stop.
-func (c *Connections) AlarmAt(t time.Time) { c.alarm.at(t) }
-
-// Stop stops the alarm that StartAlarm started, and what wakes parked connections. All connections are
+// Stop stops what continues waiting requests, and what wakes parked connections. All connections are
 // closed, or have a goroutine.
 func (c *Connections) Stop() {
-	c.alarm.close()
+	c.Pacer.Close()
 	c.lot.close()
 }
 

@@ -35,7 +35,7 @@ const (
 	maxAhead = MaxHeader
 	// aheadRoom is the step by which the buffer for these requests grows.
 	aheadRoom = 2 << 10
-	// alarmLead is how long before the end of a pause the alarm is set.
+	// alarmLead is how long before the end of a pause the pacer is to wake the runtime.
 	alarmLead = time.Second
 )
 
@@ -116,9 +116,9 @@ func (c *Connection) beginRead(until time.Time) (woken bool) {
 	switch early := until.Add(-alarmLead); {
 	case until.IsZero():
 	case time.Now().Before(early):
-		until = early // set again later, so that the alarm stores no times for clients long gone
+		until = early // set again later, so that the pacer stores no times for clients long gone
 	default:
-		c.from.alarm.at(until)
+		c.from.Pacer.Wake(until)
 	}
 	_ = c.Conn.SetReadDeadline(until) // if this fails, reading fails too
 	return false

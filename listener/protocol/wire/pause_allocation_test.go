@@ -7,6 +7,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"mockserver/internal/pacer"
 )
 
 // A wait allocates only the error that package net returns when the deadline ends it.
@@ -26,8 +28,8 @@ func TestAllocations_OfPauses(t *testing.T) {
 		t.Fatal(err)
 	}
 	from := New(nil, nil)
-	from.alarm = newAlarm()
-	defer from.alarm.close()
+	from.Pacer = pacer.New()
+	defer from.Pacer.Close()
 	c := from.Adopt(inner)
 	defer c.CloseNow()
 	wrong, got := 0, math.Inf(1)

@@ -1,10 +1,15 @@
 package wire
 
 import (
+	"log/slog"
 	"net"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"go.uber.org/goleak"
+
+	"mockserver/internal/pacer"
 )
 
 // Wake ends the current pause, or else the next one, but no other.
@@ -36,5 +41,24 @@ func TestPause_Wake(t *testing.T) {
 				t.Errorf("a pause %s that is due ended with %d", name, end)
 			}
 		})
+	}
+}
+
+// The pacer does not store the times of clients that leave during a pause, however many there are:
+// it stores only the times of pauses that are nearly over. Its goroutine runs once it has stored one.
+func TestPause_KeepsNoTimesOfClientsThatLeft(t *testing.T) {
+	l := New(nil, slog.New(slog.DiscardHandler))
+	l.Pacer = pacer.New()
+	defer l.Pacer.Close()
+	before := goleak.IgnoreCurrent()
+	for range 100 {
+		client, inner := net.Pipe()
+		_ = client.Close() // an error would not matter: both ends are in the test
+		if end := l.Adopt(inner).pause(time.Now().Add(time.Hour)); end != pauseLeft {
+			t.Fatalf("got %d, want pauseLeft", end)
+		}
+	}
+	if err := goleak.Find(before); err != nil {
+		t.Errorf("times are kept: %v", err)
 	}
 }

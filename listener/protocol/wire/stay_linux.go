@@ -140,6 +140,21 @@ func (c *Connection) hasInput() (something bool) {
 // runtime of the system call: copying more would keep a processor from the runtime for too long.
 const sentAtOnce = 64 << 10
 
+// WriteNow writes what the socket takes without waiting, and returns how many bytes that is. It writes
+// nothing over TLS, nor after an error.
+func (c *Connection) WriteNow(b []byte) int {
+	s, ok := c.Conn.(*accepted)
+	if !ok || c.secured != nil || !s.begin() {
+		return 0
+	}
+	defer s.end()
+	n, errno := sockio.Send(s.fd, b[:min(len(b), sentAtOnce)])
+	if errno != 0 {
+		return 0
+	}
+	return n
+}
+
 // write writes once, like Conn.Write.
 func (c *Connection) write(b []byte) (int, error) {
 	if s := c.stay; s != nil && s.fd >= 0 && len(b) <= sentAtOnce {

@@ -11,14 +11,6 @@ import (
 
 // What only Linux can do.
 
-// alarm does nothing: pauses end when the runtime notices that their deadline has passed, up to a
-// millisecond later.
-type alarm struct{}
-
-func newAlarm() *alarm        { return nil }
-func (a *alarm) at(time.Time) {}
-func (a *alarm) close()       {}
-
 // stay is not possible.
 type stay struct{}
 
@@ -26,8 +18,12 @@ func newStay(*Connection) *stay { return nil }
 
 func (c *Connection) read(b []byte, _ bool) (int, error) { return c.Stream().Read(b) }
 func (c *Connection) write(b []byte) (int, error)        { return c.Conn.Write(b) }
-func (c *Connection) hasInput() bool                     { return false }
-func (c *Connection) asksInside() (left, inside bool)    { return false, false }
+
+// WriteNow writes nothing.
+func (c *Connection) WriteNow([]byte) int { return 0 }
+
+func (c *Connection) hasInput() bool                  { return false }
+func (c *Connection) asksInside() (left, inside bool) { return false, false }
 
 // lot is where connections are parked: nowhere.
 type lot struct{}

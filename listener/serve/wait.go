@@ -1,0 +1,101 @@
+package serve
+
+import (
+	"log/slog"
+	"time"
+
+	"mockserver/listener/compile"
+	"mockserver/listener/compile/traffic"
+)
+
+// A request waits for its latency once its reply is made. It waits in its goroutine, or without one:
+// then serve returns, and resume does what follows. In both cases, each request is recorded once, and
+// its place is freed once.
+
+// rest is what follows the latency of a request.
+type rest struct {
+	rules  *traffic.Rules
+	due    time.Time // when its latency is over; zero if it has none
+	limit  traffic.LimitResult
+	held   traffic.Held
+	given  *compile.Response // whose webhooks are triggered; nil for none
+	fault  *traffic.Fault  // nil for none
+	notify bool
+}
+
+// wait waits until the latency of a request is over, or makes serving it return.
+func (s *Server) wait(c *Call, begun time.Time, length time.Duration) {
+	w := &c.rest
+	w.held.Waits(begun, length)
+	due, served := begun.Add(length), begun
+	if t := c.In.Time; t.After(begun) {
+		served = t // it was pipelined: the time before it was served does not count
+	}
+	c.Trace.Declared += length
+	c.Trace.Waited += max(due.Sub(served), 0)
+	if c.Trace.Proxied && !time.Now().Before(due) { // the upstream took longer than the latency, which is not a latency error
+		s.proceed(c, false)
+		return
+	}
+	w.due = due
+	if c.paced && w.fault == nil && c.Reply.Passed == nil && (w.given == nil || len(w.given.Hooks) == 0 || !s.Stored) && time.Now().Before(due) {
+		c.waits = true
+		return
+	}
+	s.proceed(c, c.peer.WaitUntil(due))
+}
+
+// proceed does what follows the latency of a request, or its reply if there is no latency.
+func (s *Server) proceed(c *Call, left bool) {
+	defer c.settle()
+	w := &c.rest
+	if left {
+		w.held.Ends = time.Time{}
+		return
+	}
+	if !w.due.IsZero() {
+		c.Trace.Late, c.Trace.Timed = max(time.Since(w.due), 0), true
+		w.rules.Late(c.Trace.Late)
+	}
+	if w.given != nil && w.notify {
+		s.notify(w.given, c)
+	}
+	if w.fault != nil && c.spoil(w.fault, w.held.Capacity) {
+		w.held.Capacity = nil // it is freed later
+	}
+}
+
+// settle frees the place of a request and adds the headers of its rate limit, unless it still waits.
+func (c *Call) settle() {
+	if c.waits {
+		return
+	}
+	w := &c.rest
+	if w.held.Capacity != nil {
+		w.held.Leave()
+	}
+	w.limit.Write(&c.Reply)
+	*w = rest{}
+}
+
+// resume continues a call that waits, once its latency is over or its client has left. It does not
+// block.
+func (s *Server) resume(c *Call) {
+	defer s.finish(c)
+	c.waits = false
+	s.proceed(c, c.peer.HasLeft())
+	s.complete(c)
+}
+
+// complete adds to a reply what does not depend on the endpoint, and logs the request.
+func (s *Server) complete(c *Call) {
+	if c.Reply.Passed == nil {
+		s.allowOrigin(c)
+	}
+	if s.ServerTiming {
+		c.Reply.Add("Server-Timing", c.Trace.ServerTiming(time.Since(c.In.Time)))
+	}
+	if s.AccessLog {
+		s.logAccess(c, slog.Duration("took", time.Since(c.In.Time)))
+	}
+}
