@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/fasthttp/router"
@@ -41,11 +42,25 @@ type found struct {
 // so that comparing it is cheap.
 var foundKey = new(byte)
 
+// founds holds those that no request has.
+var founds = sync.Pool{New: func() any {
+	f := new(found)
+	f.ctx.SetUserValue(foundKey, f)
+	return f
+}}
+
+// Shrink gives up memory that r needs only while it is matched, for a request that waits.
+func (r *Request) Shrink() {
+	if r.found != nil {
+		founds.Put(r.found)
+		r.found = nil
+	}
+}
+
 // call returns the leaf that handler represents.
 func (r *Request) call(handler fasthttp.RequestHandler) *leaf {
 	if r.found == nil {
-		r.found = new(found)
-		r.found.ctx.SetUserValue(foundKey, r.found)
+		r.found = founds.Get().(*found)
 	}
 	handler(&r.found.ctx)
 	l := r.found.leaf

@@ -26,7 +26,7 @@ type Entry struct {
 }
 
 // Pacer keeps entries until they are due. It has a part for each processor, each with a timing wheel,
-// a timer and, from its first entry on, a goroutine.
+// a timer and, from its first entry on, a goroutine. A nil Pacer has no entries.
 type Pacer struct {
 	base   time.Time
 	shards []shard
@@ -111,6 +111,9 @@ func Cancel(e *Entry) bool {
 
 // Close stops the goroutines, and returns when they have stopped.
 func (p *Pacer) Close() {
+	if p == nil {
+		return
+	}
 	for i := range p.shards {
 		p.shards[i].close()
 	}

@@ -176,7 +176,9 @@ func TestPacer_Closed(t *testing.T) {
 	if !Cancel(&first.Entry) || !Cancel(&second.Entry) || Cancel(&second.Entry) || Cancel(&Entry{}) {
 		t.Error("entries cannot be canceled, or can be canceled twice")
 	}
-	(*Pacer)(nil).Wake(time.Now())
+	var none *Pacer
+	none.Wake(time.Now())
+	none.Close()
 }
 
 func TestPacer_AllocatesNothing(t *testing.T) {

@@ -40,6 +40,7 @@ func (s *Server) wait(c *Call, begun time.Time, length time.Duration) {
 	w.due = due
 	if c.paced && w.fault == nil && c.Reply.Passed == nil && (w.given == nil || len(w.given.Hooks) == 0 || !s.Stored) && time.Now().Before(due) {
 		c.waits = true
+		c.Shrink()
 		return
 	}
 	s.proceed(c, c.peer.WaitUntil(due))
