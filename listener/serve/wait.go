@@ -19,7 +19,7 @@ type rest struct {
 	limit  traffic.LimitResult
 	held   traffic.Held
 	given  *compile.Response // whose webhooks are triggered; nil for none
-	fault  *traffic.Fault  // nil for none
+	fault  *traffic.Fault    // nil for none
 	notify bool
 }
 

@@ -1,0 +1,101 @@
+package h2
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+)
+
+// hours is a Handler whose responses are due in an hour. over gets the number of each stream that goes
+// on, and whether its client has left.
+type hours struct {
+	*answers
+	over chan string
+}
+
+func (h hours) Answer(s *Stream) Later { return &hour{h, s, false} }
+
+type hour struct {
+	hours
+	s     *Stream
+	again bool
+}
+
+func (h *hour) Serve() (until time.Time) {
+	if !h.again {
+		h.again = true
+		return time.Now().Add(time.Hour)
+	}
+	if h.s.HasLeft() {
+		h.over <- string(h.s.Target)
+	} else {
+		h.over <- "early"
+	}
+	return
+}
+
+// Streams that wait have no goroutines, and each goes on once when its client leaves, resets it or
+// breaks the protocol.
+func TestPause_EndsWithTheClient(t *testing.T) {
+	for name, leave := range map[string]func(c *client){
+		"reset": func(c *client) {
+			for i := range uint32(maxStreams) {
+				_ = c.WriteRSTStream(2*i+1, http2.ErrCodeCancel)
+				if i == maxCheap/2 { // more would be an attack
+					break
+				}
+			}
+			_ = c.Close()
+		},
+		"close":          func(c *client) { _ = c.Close() },
+		"protocol error": func(c *client) { _ = c.WriteHeaders(http2.HeadersFrameParam{StreamID: 2, EndHeaders: true}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := hours{&answers{}, make(chan string, 2*maxStreams)}
+			s := serve(t, h.answers, func(s *Server) { s.Handler = h })
+			before := runtime.NumGoroutine()
+			c := s.dial(t).begin()
+			for i := range uint32(maxStreams) {
+				c.get(2*i+1, "/x")
+			}
+			c.settled()
+			for runtime.NumGoroutine() > before+10 {
+				if t.Context().Err() != nil {
+					t.Fatalf("there are %d goroutines, %d before", runtime.NumGoroutine(), before)
+				}
+				runtime.Gosched()
+			}
+			leave(c)
+			for range maxStreams {
+				if over := <-h.over; over != "/x" {
+					t.Fatalf("a stream goes on: %s", over)
+				}
+			}
+			<-s.ended // so that none goes on twice
+			if n := len(h.over); n > 0 {
+				t.Errorf("%d streams went on twice", n)
+			}
+		})
+	}
+}
+
+// A client that does not read does not hold up the pacer.
+func TestPause_AClientThatDoesNotRead(t *testing.T) {
+	h := &answers{large: make([]byte, 1<<20)}
+	s := serve(t, h, nil)
+	slow := s.dial(t).begin(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 30})
+	_ = slow.WriteWindowUpdate(0, 1<<30)
+	for i := range uint32(100) {
+		slow.get(4*i+1, "/wait/room")
+	}
+	slow.settled()
+	c := s.dial(t).begin()
+	c.get(1, "/wait")
+	c.settled()
+	close(h.release)
+	if got := c.response(1); got != "200 hello" {
+		t.Errorf("got %q", got)
+	}
+}
