@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"mockserver/internal/harness"
+	"mockserver/internal/harness/volume"
 )
 
 // kindsOfErrors contains the numbers of replies of 500 and above by cause, as in the JSON.
@@ -251,7 +253,8 @@ func TestRun_AComparisonHasDifferencesWebhooksCPUAndReasons(t *testing.T) {
 }
 
 // Webhooks belong to the run of their request, whenever they are sent. Runs follow each other without
-// a pause, so most webhooks of a run are sent during later ones.
+// a pause, so most webhooks of a run are sent during later ones. With MOCKSERVER_VOLUME_TESTS=1, they
+// are sent up to 10 s after their request, of many more.
 func TestRun_WebhooksBelongToTheRunOfTheirRequest(t *testing.T) {
 	t.Parallel()
 	target := NewHookTarget(t, func(_ int, w http.ResponseWriter, r *http.Request) {
@@ -263,27 +266,38 @@ func TestRun_WebhooksBelongToTheRunOfTheirRequest(t *testing.T) {
 		return fmt.Sprintf("- endpoint: {method: POST, path: /%s/:run, response: {status: 201}, webhook: {sleep-time: %s, method: POST, url: %q, body: x}}\n",
 			name, sleep, target.URL+"/{{path-params.run}}"+to)
 	}
-	p, a := Administered(t, endpoint("now", "0", "/sent")+endpoint("soon", "300ms", "/sent")+endpoint("later", "900ms", "/dead")+endpoint("never", "1h", "/sent"))
+	inSoon, inLater, many := "300ms", "900ms", 1
+	if volume.Full() {
+		inSoon, inLater, many = "4s", "10s", 50
+	}
+	p, a := Administered(t, endpoint("now", "0", "/sent")+endpoint("soon", inSoon, "/sent")+endpoint("later", inLater, "/dead")+endpoint("never", "1h", "/sent"))
 	const runs = 20
 	begin := func(body string) string {
 		var entry struct{ ID string }
 		a.Do("POST", "/__admin/runs", body).Into(t, 201, &entry)
 		return entry.ID
 	}
-	want := func(run int) (now, soon, later int) { return run%4 + 1, run%3 + 1, run%2 + 1 }
+	want := func(run int) (now, soon, later int) {
+		return many * (run%4 + 1), many * (run%3 + 1), many * (run%2 + 1)
+	}
+	var statuses [runs]map[string]int // as the client has seen them, but for requests that no endpoint answered
 	for run := range runs {
+		statuses[run] = map[string]int{}
 		id := begin("")
 		now, soon, later := want(run)
 		for path, times := range map[string]int{"/now/": now, "/soon/": soon, "/later/": later, "/none/": 2} {
 			for range times {
-				p.Do("POST", path+id, "")
+				if status := p.Do("POST", path+id, "").Status; status != 404 {
+					statuses[run][strconv.Itoa(status)]++
+				}
 			}
 		}
 		a.Do("POST", "/__admin/runs/"+id+"/stop", "")
 	}
 	type report struct {
-		Final bool
-		Total struct {
+		Final     bool
+		Endpoints []struct{ Statuses map[string]int }
+		Total     struct {
 			Requests, Unmatched int
 			Started             int                 `json:"webhooks_started"`
 			Sent                int                 `json:"webhooks_sent"`
@@ -303,6 +317,15 @@ func TestRun_WebhooksBelongToTheRunOfTheirRequest(t *testing.T) {
 		all := now + soon + later
 		if got := of(id).Total; got.Requests != all+2 || got.Unmatched != 2 || got.Started != all || got.Sent != now+soon || got.Dead != later || got.Pending != 0 || got.Lag.Count != all {
 			t.Errorf("run %s: %+v, want %d requests with %d+%d webhooks that were sent and %d that were not", id, got, all+2, now, soon, later)
+		}
+		counted := map[string]int{}
+		for _, e := range of(id).Endpoints {
+			for status, n := range e.Statuses {
+				counted[status] += n
+			}
+		}
+		if !maps.Equal(counted, statuses[run]) {
+			t.Errorf("run %s: statuses %v, want %v", id, counted, statuses[run])
 		}
 	}
 	id := begin(`{"settle": "0s"}`)
