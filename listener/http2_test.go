@@ -22,6 +22,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"mockserver/config"
+	"mockserver/internal/harness"
 	"mockserver/listener"
 	"mockserver/listener/listenertest"
 	"mockserver/listener/observe/record"
@@ -371,7 +372,7 @@ func TestHTTP2_ReloadAndShutdownLoseNothing(t *testing.T) {
 
 // The access log shows the protocol of each request.
 func TestHTTP2_AccessLog(t *testing.T) {
-	var log lines
+	var log harness.Log
 	server := started(t, hello("x"), listener.Options{AccessLog: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if _, err := overHTTP2(t).Get(server.URL() + "/hello"); err != nil {
 		t.Fatal(err)
@@ -379,23 +380,6 @@ func TestHTTP2_AccessLog(t *testing.T) {
 	if got := log.String(); !strings.Contains(got, "protocol=h2") {
 		t.Errorf("the log says %s", got)
 	}
-}
-
-type lines struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.Buffer.Write(b)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.Buffer.String()
 }
 
 // Clients that are not written in Go are served.

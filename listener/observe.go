@@ -81,7 +81,7 @@ func (s *Server) Unmatched() []record.Miss {
 // answered, in the order of the specification. For an endpoint that a reload does not change,
 // counting continues.
 func (s *Server) LatencyErrors() []traffic.LatencyError {
-	sn := s.calls.Snapshot.Load()
+	sn := s.calls.Current()
 	var all []traffic.LatencyError
 	for i := range sn.Responses {
 		if late, ok := sn.Responses[i].Rules.LatencyError(&sn.Spec.Endpoints[i]); ok {
@@ -93,7 +93,7 @@ func (s *Server) LatencyErrors() []traffic.LatencyError {
 
 // Spec returns the specification that is served. It must not be modified: make another one and
 // Apply it.
-func (s *Server) Spec() *config.Spec { return s.calls.Snapshot.Load().Spec }
+func (s *Server) Spec() *config.Spec { return s.calls.Current().Spec }
 
 // Endpoints returns the endpoints and WebSockets that are served, in the order of Spec.
 func (s *Server) Endpoints() []record.Served { return record.Endpoints(s.Spec()) }

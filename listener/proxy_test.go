@@ -391,7 +391,7 @@ func TestProxy_WebhooksReadEncodedBodies(t *testing.T) {
 - endpoint: {path: /, webhook: {url: "` + real.URL + `/hook", sleep-time: 0s, body: "{{response.body.id}} {{response.body}}"}, response: {proxy: real}}
 `
 	for _, record := range []string{"", fmt.Sprintf(", record: {to: %q, mode: missing}", t.TempDir())} {
-		var log lines
+		var log harness.Log
 		server := started(t, config.Parse("m.yml", fmt.Appendf(nil, text, record)), listener.Options{MaxResponse: 1 << 20, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		for range 2 { // the second answers are recorded ones
 			for coding, sent := range bodies {

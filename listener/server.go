@@ -388,10 +388,7 @@ func (s *Server) apply(spec *config.Spec, earlier syntax.Problems) error {
 	}
 	s.logDocuments(spec, known)
 	s.logWarnings(slices.DeleteFunc(slices.Clone(s.warnings), func(warning syntax.Problem) bool { return known[warning] }))
-	if s.calls.Recorder != nil {
-		sn.Count(s.calls.Recorder.Adopt(sn.Spec))
-	}
-	s.calls.Snapshot.Store(serve.Prepare(sn))
+	s.calls.Use(sn)
 	return nil
 }
 

@@ -57,21 +57,10 @@ func secured(t *testing.T, opts certs.Options) (*listener.Server, *logged) {
 }
 
 // logged is a log on which tests can wait.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
+type logged struct{ harness.Log }
 
 func (l *logged) has(parts ...string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for line := range strings.Lines(l.text.String()) {
+	for line := range strings.Lines(l.String()) {
 		if harness.ContainsAll(line, parts) {
 			return true
 		}

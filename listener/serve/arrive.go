@@ -16,7 +16,7 @@ type visit struct {
 }
 
 // arrive counts the arrival of a request.
-func (s *Server) arrive(c *Call) {
+func (s *Server) arrive(c *call) {
 	switch p := c.peer.(type) {
 	case *wire.Connection:
 		if p != nil {
@@ -32,7 +32,7 @@ func (s *Server) arrive(c *Call) {
 }
 
 // leave notes that the reply to a request is made, which took some time.
-func (s *Server) leave(c *Call, took time.Duration) {
+func (s *Server) leave(c *call, took time.Duration) {
 	begun := c.In.Time
 	switch p := c.peer.(type) {
 	case *wire.Connection:

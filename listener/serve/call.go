@@ -13,9 +13,9 @@ import (
 	"mockserver/matcher"
 )
 
-// Call is one request on its way through the server: the request, the reply, and what is recorded
+// call is one request on its way through the server: the request, the reply, and what is recorded
 // about both. It belongs to the goroutine that serves the request.
-type Call struct {
+type call struct {
 	matcher.Request
 	Reply      reply.Reply
 	Trace      record.Trace
@@ -25,7 +25,7 @@ type Call struct {
 	rest       rest              // what follows its latency
 	paced      bool              // its latency may be waited for without a goroutine
 	waits      bool              // serving it has returned, and goes on with resume
-	world      *World            // the snapshot the request was matched in; nil before matching
+	world      *world            // the snapshot the request was matched in; nil before matching
 	matched    int               // the endpoint, as returned by Match
 	values     []byte            // the values made by the endpoint's let
 	panicked   bool              // serving the call has panicked, so its state is unknown
@@ -41,7 +41,7 @@ type Call struct {
 
 // calls holds unused calls. A new call has an empty 200 reply.
 var calls = sync.Pool{New: func() any {
-	c := &Call{peer: nobody}
+	c := &call{peer: nobody}
 	c.Reply.Begin()
 	return c
 }}
@@ -51,7 +51,7 @@ const keptBody = 256 << 10
 
 // Release returns a call to the pool, unless serving it has panicked. Values obtained from its
 // request or reply become invalid.
-func (c *Call) Release() {
+func (c *call) Release() {
 	if c.panicked {
 		return
 	}
@@ -69,14 +69,14 @@ func (c *Call) Release() {
 }
 
 // isHead reports whether the request is a HEAD request.
-func (c *Call) isHead() bool    { return string(c.In.Method) == "HEAD" }
-func (c *Call) isGet() bool     { return string(c.In.Method) == "GET" }
-func (c *Call) isOptions() bool { return string(c.In.Method) == "OPTIONS" }
+func (c *call) isHead() bool    { return string(c.In.Method) == "HEAD" }
+func (c *call) isGet() bool     { return string(c.In.Method) == "GET" }
+func (c *call) isOptions() bool { return string(c.In.Method) == "OPTIONS" }
 
 // arrival returns when the request arrived: when its last byte was read or, if it arrived while
 // another request of its connection was being served, when the bytes that were kept for later had
 // arrived.
-func (c *Call) arrival() time.Time {
+func (c *call) arrival() time.Time {
 	for _, t := range [...]time.Time{c.peer.Arrived(), c.In.Time} {
 		if !t.IsZero() {
 			return t
@@ -87,7 +87,7 @@ func (c *Call) arrival() time.Time {
 
 // took returns how long ago serving the request began, or, for a request that is answered directly,
 // how long ago its connection was last read, because reading the clock again would cost more.
-func (c *Call) took() time.Duration {
+func (c *call) took() time.Duration {
 	switch {
 	case !c.In.Time.IsZero():
 		return time.Since(c.In.Time)
@@ -99,7 +99,7 @@ func (c *Call) took() time.Duration {
 }
 
 // waiter returns what the request can wait on; nil if it cannot wait.
-func (c *Call) waiter() places.Waiter {
+func (c *call) waiter() places.Waiter {
 	if c.peer == nobody {
 		return nil
 	}
@@ -107,14 +107,14 @@ func (c *Call) waiter() places.Waiter {
 }
 
 // isOld reports whether the connection of an HTTP/1.1 request has reached its maximum age.
-func (c *Call) isOld() bool {
+func (c *call) isOld() bool {
 	conn, _ := c.peer.(*wire.Connection)
 	return conn.IsOld()
 }
 
 // spoil applies a fault to the reply, including headers that are added later. It reports whether the request's place is freed once the reply is
 // sent; if not, the caller must free it.
-func (c *Call) spoil(f *traffic.Fault, held *traffic.Capacity) (leaves bool) {
+func (c *call) spoil(f *traffic.Fault, held *traffic.Capacity) (leaves bool) {
 	if c.peer == nobody {
 		return false
 	}
@@ -132,6 +132,6 @@ func (c *Call) spoil(f *traffic.Fault, held *traffic.Capacity) (leaves bool) {
 }
 
 // isStreamed reports whether a fault sends the body, or a part of it, in pieces.
-func (c *Call) isStreamed() bool {
+func (c *call) isStreamed() bool {
 	return c.fault != nil && (c.fault.Kind == wire.Slow || c.fault.Kind == wire.Truncate) && len(c.Reply.Sent(c.isHead())) > 0
 }

@@ -15,7 +15,7 @@ const maxAnew = 10_000
 // change applies the changes of an answer. It returns the answer to send, or nil if the reply is
 // complete. If the rows that the request read have changed, this is the answer of the endpoint that
 // matches now.
-func (s *Server) change(a *compile.Response, c *Call) *compile.Response {
+func (s *Server) change(a *compile.Response, c *call) *compile.Response {
 	var drawn map[int]*compile.Response // by endpoint; nil before a conflict
 	for range maxAnew {
 		if a.Changes == nil {
@@ -53,7 +53,7 @@ func (s *Server) change(a *compile.Response, c *Call) *compile.Response {
 // chooseAnew returns the answer of the endpoint that matches a request now. It draws the outcome of
 // that endpoint unless it is already drawn, and ignores the endpoint's latency and limits. It
 // returns nil if no endpoint matches, or if the outcome is a failure; the reply is then complete.
-func (s *Server) chooseAnew(drawn map[int]*compile.Response, c *Call) *compile.Response {
+func (s *Server) chooseAnew(drawn map[int]*compile.Response, c *call) *compile.Response {
 	sn := c.world
 	i := sn.Table.Match(&c.Request, methodOf(&c.Request))
 	if i == c.matched {
@@ -83,7 +83,7 @@ func (s *Server) chooseAnew(drawn map[int]*compile.Response, c *Call) *compile.R
 
 // serveRows makes the reply of an operation of a resource. It reports whether the operation
 // succeeded; if not, the reply says why.
-func (s *Server) serveRows(a *compile.Response, c *Call) bool {
+func (s *Server) serveRows(a *compile.Response, c *call) bool {
 	if failed := a.Resource.Serve(&c.Request, &c.Reply); failed != nil {
 		failed.Failure.Preset(a.Resource.Name + ": " + failed.Message).Fill(&c.Reply)
 		return false

@@ -15,7 +15,7 @@ const preflightMaxAge = "600"
 // respondOptions answers OPTIONS on a path that does not declare it. Unless Options.NoCORS is set,
 // a preflight request is allowed what the endpoint that it asks about declares, and otherwise the
 // methods of the path and all headers that it asks for.
-func (s *Server) respondOptions(sn *World, c *Call, methods []string) {
+func (s *Server) respondOptions(sn *world, c *call, methods []string) {
 	allowed := allow(methods)
 	c.Reply.Add(fasthttp.HeaderAllow, allowed)
 	requested, _ := c.Header(fasthttp.HeaderAccessControlRequestMethod)
@@ -38,7 +38,7 @@ func (s *Server) respondOptions(sn *World, c *Call, methods []string) {
 
 // addDeclaredCORS adds the headers for preflights of the endpoint that a request with the given
 // method would reach.
-func (sn *World) addDeclaredCORS(c *Call, method string) {
+func (sn *world) addDeclaredCORS(c *call, method string) {
 	if sn.Preflights == nil {
 		return
 	}
@@ -65,20 +65,20 @@ func (sn *World) addDeclaredCORS(c *Call, method string) {
 
 // allowOrigin lets pages of any origin read the response, unless Options.NoCORS is set or the
 // response already has Access-Control-Allow-Origin. Credentials are never allowed here.
-func (s *Server) allowOrigin(c *Call) {
+func (s *Server) allowOrigin(c *call) {
 	if !s.NoCORS && c.hasOrigin() && !c.Reply.Has(fasthttp.HeaderAccessControlAllowOrigin) {
 		c.Reply.Add(fasthttp.HeaderAccessControlAllowOrigin, "*")
 	}
 }
 
 // hasOrigin reports whether the request may come from a page in a browser.
-func (c *Call) hasOrigin() bool {
+func (c *call) hasOrigin() bool {
 	origin, _ := c.Header(fasthttp.HeaderOrigin)
 	return len(origin) > 0
 }
 
 // addAllow adds Allow to a declared response to OPTIONS that lacks it.
-func addAllow(sn *World, c *Call) {
+func addAllow(sn *world, c *call) {
 	if !c.Reply.Has(fasthttp.HeaderAllow) {
 		c.Reply.Add(fasthttp.HeaderAllow, allow(sn.Table.Methods(&c.Request)))
 	}

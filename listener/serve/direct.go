@@ -21,7 +21,7 @@ const headRoom = 1 << 10
 // replyDirectly answers a plain request, or returns the call that it has begun. The error is from
 // writing, or net.ErrClosed if the client has left.
 func (s *Server) replyDirectly(conn *wire.Connection, p *wire.Plain) (wire.Later, error) {
-	c := calls.Get().(*Call)
+	c := calls.Get().(*call)
 	c.server = s
 	in := &c.In
 	in.Method, in.Target, in.Host, in.Header, in.Body = p.Method, p.Target, p.Host, p.Header, p.Body
@@ -43,7 +43,7 @@ func (s *Server) replyDirectly(conn *wire.Connection, p *wire.Plain) (wire.Later
 
 // tryDirectly answers a call that has a direct answer, and reports whether it did. The response is built
 // in room, the free space after the request.
-func (s *Server) tryDirectly(c *Call, conn *wire.Connection, room []byte) (done bool, err error) {
+func (s *Server) tryDirectly(c *call, conn *wire.Connection, room []byte) (done bool, err error) {
 	if len(room) < 2*headRoom {
 		conn.Enlarge()
 		return false, nil
@@ -65,7 +65,7 @@ func (s *Server) tryDirectly(c *Call, conn *wire.Connection, room []byte) (done 
 }
 
 // later is the call of a plain request that is not answered directly.
-type later struct{ *Call }
+type later struct{ *call }
 
 // Serve serves the call as if its request had been read by fasthttp.
 func (l later) Serve() (last bool, err error) {
@@ -76,14 +76,14 @@ func (l later) Serve() (last bool, err error) {
 		h.SetProtocol("HTTP/1.0")
 	}
 	l.Reply.Room = x.Response.SwapBody(nil)
-	err = l.server.exchange(l.Call, x)
+	err = l.server.exchange(l.call, x)
 	last = x.Last
 	x.Free()
 	return last, err
 }
 
 // serveDirectly is like serve, for a request with a direct answer.
-func (s *Server) serveDirectly(a *compile.Response, c *Call) {
+func (s *Server) serveDirectly(a *compile.Response, c *call) {
 	c.immediate = a.Immediate
 	s.begin(c)
 	defer s.finish(c)
@@ -92,13 +92,13 @@ func (s *Server) serveDirectly(a *compile.Response, c *Call) {
 
 // matchDirectly returns the direct answer for a request; nil if there is none. A panic is left to
 // serve, where it will occur again.
-func (s *Server) matchDirectly(c *Call) (a *compile.Response) {
+func (s *Server) matchDirectly(c *call) (a *compile.Response) {
 	defer func() {
 		if recover() != nil {
 			a, c.world = nil, nil
 		}
 	}()
-	sn := s.Snapshot.Load()
+	sn := s.snapshot.Load()
 	c.MaxText = s.MaxResponse // for conditions; begin sets it too late for them
 	if i := sn.match(c); i >= 0 && sn.Responses[i].Direct && (sn.Responses[i].Rules == nil || !sn.Responses[i].Operation.MayDiffer(&c.Request, c.peer)) {
 		return &sn.Responses[i]
@@ -107,7 +107,7 @@ func (s *Server) matchDirectly(c *Call) (a *compile.Response) {
 }
 
 // send writes the reply: the head, followed by the body, which may already be in room.
-func (c *Call) send(conn *wire.Connection, room []byte) error {
+func (c *call) send(conn *wire.Connection, room []byte) error {
 	p := &c.Reply
 	head, body := p.AppendHead(room[:0:headRoom], conn.Date(), c.connection), p.Sent(false)
 	if n := len(head) + len(body); n <= len(room) {

@@ -17,7 +17,7 @@ import (
 // fallBack answers a request that no endpoint with its method matches: HEAD like GET, OPTIONS from
 // the declared methods, OPTIONS * for the server as a whole, a request for the path of a WebSocket
 // that does not ask for one with 426, and anything else with 404 or 405.
-func (s *Server) fallBack(sn *World, c *Call) {
+func (s *Server) fallBack(sn *world, c *call) {
 	if c.isOptions() && string(c.Path()) == "*" {
 		c.Trace.Counters = s.Recorder.ForOptions()
 		return // it concerns the server, not an endpoint: 200, RFC 9110 section 9.3.7
@@ -50,7 +50,7 @@ func (s *Server) fallBack(sn *World, c *Call) {
 // replyDeclared answers a HEAD or OPTIONS request that an endpoint for any method would otherwise
 // answer: HEAD if its path also declares GET, and OPTIONS if its path also declares particular
 // methods. It reports whether it did.
-func (s *Server) replyDeclared(sn *World, c *Call) bool {
+func (s *Server) replyDeclared(sn *world, c *call) bool {
 	if !c.isHead() && !c.isOptions() {
 		return false
 	}
@@ -87,7 +87,7 @@ const namedEndpoints = 3
 
 // nearest returns the reason why each of the nearest endpoints did not match. Endpoints that differ
 // only in their conditions have the same text and are named once.
-func (sn *World) nearest(r *matcher.Request) []string {
+func (sn *world) nearest(r *matcher.Request) []string {
 	var reasons []string
 	for _, near := range sn.Index.Find(r, 4*namedEndpoints) {
 		reason := sn.Responses[near.Index].Name + " (" + near.Why + ")"
@@ -101,7 +101,7 @@ func (sn *World) nearest(r *matcher.Request) []string {
 // unmatched answers 404, or 405 if the path is declared for other methods, unless
 // Options.UnmatchedStatus is set, and names the nearest endpoints with the reason why each did not
 // match.
-func (s *Server) unmatched(sn *World, c *Call, methods []string) {
+func (s *Server) unmatched(sn *world, c *call, methods []string) {
 	r := &c.Request
 	f := reply.EndpointNotFound
 	if len(methods) > 0 && !declaresMethod(methods, string(r.Method())) {
@@ -138,7 +138,7 @@ func (s *Server) unmatched(sn *World, c *Call, methods []string) {
 
 // logUnmatched records why no endpoint matched a request, and logs the request, at most
 // unmatchedPerSecond times a second.
-func (s *Server) logUnmatched(c *Call, f reply.Failure, message string) {
+func (s *Server) logUnmatched(c *call, f reply.Failure, message string) {
 	if s.Recorder != nil {
 		s.Recorder.Misses().Add(&c.Request, f.Code, c.Reply.Status, message)
 	}

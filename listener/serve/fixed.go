@@ -19,8 +19,8 @@ import (
 // bytes, a lookup and a copy. The request is checked as strictly as fasthttp would check it, and
 // the response has the bytes that fasthttp would send.
 
-// Fixed is a fixed response.
-type Fixed struct {
+// fixed is a fixed response.
+type fixed struct {
 	Head []byte // status line, headers and the empty line
 	date int    // index of the value of Date
 	Body []byte
@@ -33,32 +33,32 @@ type Fixed struct {
 	counters *record.Counters // nil when nothing is recorded
 }
 
-// MaxFixed is the size of the largest fixed response in bytes. Copying a larger one costs more than
+// maxFixed is the size of the largest fixed response in bytes. Copying a larger one costs more than
 // it saves.
-const MaxFixed = 16 << 10
+const maxFixed = 16 << 10
 
 // maxLength is the length from which paths are no longer distinguished by length: see world.lengths.
 const maxLength = 63
 
-// World is a snapshot with the responses that are prepared for it.
-type World struct {
+// world is a snapshot with the responses that are prepared for it.
+type world struct {
 	*compile.Snapshot
-	fixed map[string]*Fixed // by path; nil for a path whose answer is not fixed
+	fixed map[string]*fixed // by path; nil for a path whose answer is not fixed
 	// lengths has a bit for each length of these paths, up to maxLength, which excludes most other
 	// paths.
 	lengths uint64
 }
 
-// Prepare prepares what is the same for every request.
-func Prepare(sn *compile.Snapshot) *World {
-	w := &World{Snapshot: sn}
+// prepare prepares what is the same for every request.
+func prepare(sn *compile.Snapshot) *world {
+	w := &world{Snapshot: sn}
 	for i := range sn.Responses {
 		prepareBlock(&sn.Responses[i])
 	}
 	if sn.Paths == nil {
 		return w
 	}
-	w.fixed = make(map[string]*Fixed, len(sn.Paths))
+	w.fixed = make(map[string]*fixed, len(sn.Paths))
 	var scratch fixing
 	for path, i := range sn.Paths {
 		w.lengths |= 1 << min(len(path), maxLength)
@@ -76,7 +76,7 @@ type fixing struct {
 }
 
 // fix returns a fixed answer as bytes; nil if the answer is too large or cannot be prepared.
-func (w *fixing) fix(a *compile.Response) *Fixed {
+func (w *fixing) fix(a *compile.Response) *fixed {
 	p := fixedReply(a)
 	resp := &w.resp
 	resp.Reset()
@@ -86,9 +86,9 @@ func (w *fixing) fix(a *compile.Response) *Fixed {
 	if resp.Write(&w.out) != nil { // completes the headers
 		return nil
 	}
-	f := &Fixed{Head: bytes.Clone(resp.Header.Header()), Body: p.Body, response: a, status: a.Status, counters: a.Counters}
+	f := &fixed{Head: bytes.Clone(resp.Header.Header()), Body: p.Body, response: a, status: a.Status, counters: a.Counters}
 	f.date = bytes.Index(f.Head, dateLine) + len(dateLine)
-	if len(f.Head)+len(f.Body) > MaxFixed || f.date < len(dateLine) {
+	if len(f.Head)+len(f.Body) > maxFixed || f.date < len(dateLine) {
 		return nil
 	}
 	if a.Operation != nil {
@@ -98,11 +98,11 @@ func (w *fixing) fix(a *compile.Response) *Fixed {
 }
 
 // Fixed returns the reply, for the journal.
-func (f *Fixed) Fixed() *reply.Reply { return fixedReply(f.response) }
+func (f *fixed) Fixed() *reply.Reply { return fixedReply(f.response) }
 
 // fixedReply returns the reply of a fixed answer.
 func fixedReply(a *compile.Response) *reply.Reply {
-	var c Call
+	var c call
 	c.Reply.Begin()
 	new(Server).write(a, &c) // it needs nothing from the server
 	return &c.Reply
@@ -113,14 +113,14 @@ var dateLine = []byte("\r\nDate: ")
 // lastLines end the head of the last response of a connection.
 const lastLines = "Connection: close\r\n\r\n"
 
-// Fixed returns the fixed response for plain requests to a path, or nil if there is none. It
+// fixedAt returns the fixed response for plain requests to a path, or nil if there is none. It
 // returns nil while the server is stopping, because each response must then announce that it is the
 // last.
-func (s *Server) Fixed(path []byte) *Fixed {
+func (s *Server) fixedAt(path []byte) *fixed {
 	if s.Stopping.Load() {
 		return nil
 	}
-	w := s.Snapshot.Load()
+	w := s.snapshot.Load()
 	if w.lengths&(1<<min(len(path), maxLength)) == 0 {
 		return nil
 	}
@@ -129,11 +129,11 @@ func (s *Server) Fixed(path []byte) *Fixed {
 
 // Answer answers a plain request within the read that it arrived in, if that cannot block.
 func (s *Server) Answer(c *wire.Connection, p *wire.Plain) (wire.Later, error) {
-	return s.ReplyBy(s.Fixed, c, p)
+	return s.replyBy(s.fixedAt, c, p)
 }
 
-// ReplyBy is like Answer, with the fixed responses that lookup finds by path.
-func (s *Server) ReplyBy(lookup func(path []byte) *Fixed, c *wire.Connection, p *wire.Plain) (wire.Later, error) {
+// replyBy is like Answer, with the fixed responses that lookup finds by path.
+func (s *Server) replyBy(lookup func(path []byte) *fixed, c *wire.Connection, p *wire.Plain) (wire.Later, error) {
 	if p.Alone && !c.IsOld() { // otherwise the response must say so
 		if done, err := s.replyFixed(lookup, c, p); done || err != nil {
 			return nil, err
@@ -144,7 +144,7 @@ func (s *Server) ReplyBy(lookup func(path []byte) *Fixed, c *wire.Connection, p 
 
 // replyFixed answers a plain request if its answer is fixed, and reports whether it did. The
 // response is written over the request. The error is from writing.
-func (s *Server) replyFixed(lookup func(path []byte) *Fixed, c *wire.Connection, p *wire.Plain) (done bool, err error) {
+func (s *Server) replyFixed(lookup func(path []byte) *fixed, c *wire.Connection, p *wire.Plain) (done bool, err error) {
 	if string(p.Method) != fasthttp.MethodGet || p.HTTP10 {
 		return false, nil
 	}
@@ -182,7 +182,7 @@ func (s *Server) replyFixed(lookup func(path []byte) *Fixed, c *wire.Connection,
 
 // countFixed counts a fixed response that is about to be written, and reports whether the journal
 // stores the request.
-func (s *Server) countFixed(c *wire.Connection, f *Fixed, request []byte) (inJournal bool) {
+func (s *Server) countFixed(c *wire.Connection, f *fixed, request []byte) (inJournal bool) {
 	read, took := c.LastRead()
 	s.Recorder.Arrive(c.Shard(), c.Came, c.Replied)
 	c.Replied = read + took

@@ -27,7 +27,7 @@ func (s *Server) ServeConnection(conn *wire.Connection) {
 func (s *Server) Serve(x *wire.Exchange) error { return s.exchange(receive(x), x) }
 
 // exchange answers a call, and writes the response.
-func (s *Server) exchange(c *Call, x *wire.Exchange) (err error) {
+func (s *Server) exchange(c *call, x *wire.Exchange) (err error) {
 	s.serve(c)
 	p := &c.Reply
 	x.Last = x.Request.Header.ConnectionClose() || (s.Stopping.Load() || c.isOld()) && p.Status != fasthttp.StatusSwitchingProtocols
@@ -73,7 +73,7 @@ func write(x *wire.Exchange) error {
 }
 
 // sendSpoilt sends a reply whose body a fault sends in pieces, or only in part.
-func (c *Call) sendSpoilt(x *wire.Exchange) error {
+func (c *call) sendSpoilt(x *wire.Exchange) error {
 	if c.held != nil {
 		defer func() { c.held.Leave(time.Now()) }()
 	}
@@ -95,8 +95,8 @@ func (c *Call) sendSpoilt(x *wire.Exchange) error {
 
 // receive makes a call from a request. The body of the reply is rendered into the buffer of the
 // exchange, so that it is not copied.
-func receive(x *wire.Exchange) *Call {
-	c := calls.Get().(*Call)
+func receive(x *wire.Exchange) *call {
+	c := calls.Get().(*call)
 	h, in := &x.Request.Header, &c.In
 	in.Method, in.Target, in.Host, in.Header = h.Method(), h.RequestURI(), h.Host(), h.RawHeaders()
 	in.Time = time.Now()
@@ -161,7 +161,7 @@ var violations = map[int]reply.Failure{
 
 // refuse answers a request that is not read to its end. An HTTP/1.1 connection must be closed
 // afterwards.
-func (s *Server) refuse(c *Call, f reply.Failure, message string) {
+func (s *Server) refuse(c *call, f reply.Failure, message string) {
 	f.Write(&c.Reply, message)
 	s.allowOrigin(c)
 	if conn, _ := c.peer.(*wire.Connection); conn != nil {

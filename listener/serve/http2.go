@@ -68,8 +68,8 @@ type streams struct{ *Server }
 
 // receiveStream makes a call from a request. The body of the response is rendered into a buffer of
 // the stream.
-func receiveStream(st *h2.Stream) *Call {
-	c := calls.Get().(*Call)
+func receiveStream(st *h2.Stream) *call {
+	c := calls.Get().(*call)
 	in := &c.In
 	in.Method, in.Target, in.Host, in.Header, in.Body = st.Method, st.Target, st.Host, st.Header, st.Body
 	in.Protocol, in.Remote, in.Time = matcher.HTTP2, st.Conn().RemoteAddr(), time.Now()
@@ -94,22 +94,22 @@ func (s streams) Answer(st *h2.Stream) h2.Later {
 }
 
 // laterStream is the call of a stream that is answered in a goroutine of its own.
-type laterStream struct{ *Call }
+type laterStream struct{ *call }
 
 // Serve answers the request, or returns until when it waits.
 func (l laterStream) Serve() (until time.Time) {
 	s, st := streams{l.server}, l.peer.(*h2.Stream)
 	defer s.survive(st.Conn().(beyond).Connection)
 	if l.waits {
-		s.resume(l.Call)
+		s.resume(l.call)
 	} else {
 		l.paced = !s.AccessLog // a log may block
-		s.serve(l.Call)
+		s.serve(l.call)
 	}
 	if l.waits {
 		return l.rest.due
 	}
-	s.send(l.Call, st, nil)
+	s.send(l.call, st, nil)
 	l.Release()
 	return time.Time{}
 }
@@ -123,7 +123,7 @@ func (s streams) Refuse(st *h2.Stream, status int, why string) {
 }
 
 // send sends the reply of a call. If a is not nil, the reply was made from this direct answer.
-func (s streams) send(c *Call, st *h2.Stream, a *compile.Response) {
+func (s streams) send(c *call, st *h2.Stream, a *compile.Response) {
 	p := &c.Reply
 	if c.held != nil { // the place is free once the body is sent
 		st.AlsoAfterWrite(c.held.Leave)
@@ -153,7 +153,7 @@ func (s streams) send(c *Call, st *h2.Stream, a *compile.Response) {
 }
 
 // sendPieces sends an upstream's answer as it arrives.
-func (s streams) sendPieces(c *Call, st *h2.Stream, block []byte) {
+func (s streams) sendPieces(c *call, st *h2.Stream, block []byte) {
 	piece := wire.NewPiece()
 	defer piece.Free()
 	defer c.passing.Close()
@@ -178,7 +178,7 @@ func (s streams) sendPieces(c *Call, st *h2.Stream, block []byte) {
 }
 
 // appendBlock appends the header block of the reply. A fixed answer has one already prepared.
-func (c *Call) appendBlock(b []byte, a *compile.Response, date []byte) []byte {
+func (c *call) appendBlock(b []byte, a *compile.Response, date []byte) []byte {
 	p := &c.Reply
 	if a != nil && a.Block != nil && len(p.Fields) == len(a.Headers) && p.Refusal == nil {
 		return h2.AppendDate(append(b, a.Block...), date)

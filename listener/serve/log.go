@@ -15,10 +15,10 @@ import (
 	"mockserver/renderer"
 )
 
-// LogServerError logs and reports a 5xx response of the server itself, at most once a minute for
+// logServerError logs and reports a 5xx response of the server itself, at most once a minute for
 // each endpoint and code. It ignores other responses.
-func (s *Server) LogServerError(f reply.Failure, a *compile.Response, err error) {
-	if f.Status < 500 || !s.ServerErrors.Pass(f.Code+" "+a.Name, time.Now()) {
+func (s *Server) logServerError(f reply.Failure, a *compile.Response, err error) {
+	if f.Status < 500 || !s.serverErrors.Pass(f.Code+" "+a.Name, time.Now()) {
 		return
 	}
 	s.Log.LogAttrs(context.Background(), slog.LevelError, "server error",
@@ -34,7 +34,7 @@ func (s *Server) LogServerError(f reply.Failure, a *compile.Response, err error)
 // says what was being done, and more adds details; both appear in the log. endpoint is "" if it is
 // not known yet. logPanic must be called while the stack is still that of the panic.
 func (s *Server) logPanic(during string, endpoint string, p any, message string, more ...slog.Attr) {
-	if !s.ServerErrors.Pass(reply.InternalError.Code+" "+message, time.Now()) {
+	if !s.serverErrors.Pass(reply.InternalError.Code+" "+message, time.Now()) {
 		return
 	}
 	s.Log.LogAttrs(context.Background(), slog.LevelError, during,
@@ -45,7 +45,7 @@ func (s *Server) logPanic(during string, endpoint string, p any, message string,
 // logAccess logs one request with its status and one further attribute. If the headers could not be
 // parsed, the method and the URI are logged as "-". A request that was not answered because its
 // client left is logged with the status that nginx uses.
-func (s *Server) logAccess(c *Call, more slog.Attr) {
+func (s *Server) logAccess(c *call, more slog.Attr) {
 	method, uri := "-", "-"
 	if len(c.In.Method) > 0 {
 		method, uri = string(c.In.Method), string(c.In.Target)

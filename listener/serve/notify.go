@@ -19,7 +19,7 @@ const webhookLines = 10
 // notify schedules the webhooks of an answer whose conditions are true, unless the request itself
 // results from too long a chain of webhooks. Their content is rendered now, from the request and
 // the reply; their delay starts when the response has been written.
-func (s *Server) notify(a *compile.Response, c *Call) {
+func (s *Server) notify(a *compile.Response, c *call) {
 	if len(a.Hooks) == 0 {
 		return
 	}

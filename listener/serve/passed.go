@@ -19,7 +19,7 @@ import (
 const wholeRoom = 16 << 10
 
 // sendPassed writes the answer of an upstream. The error ends the connection.
-func (s *Server) sendPassed(c *Call, x *wire.Exchange) error {
+func (s *Server) sendPassed(c *call, x *wire.Exchange) error {
 	p := &c.Reply
 	bodiless := c.isHead() || semantics.HasNoContent(p.Status)
 	coded := p.Length() < 0 && !bodiless && c.In.Protocol != matcher.HTTP10
@@ -43,7 +43,7 @@ func (s *Server) sendPassed(c *Call, x *wire.Exchange) error {
 }
 
 // writePassed writes the head and the body.
-func (s *Server) writePassed(c *Call, conn *wire.Connection, head, body []byte, coded, bodiless bool) error {
+func (s *Server) writePassed(c *call, conn *wire.Connection, head, body []byte, coded, bodiless bool) error {
 	whole := bodiless || c.Reply.Passed.Whole
 	if whole && len(body) <= wholeRoom || len(body) == 0 {
 		head, body = append(head, body...), nil
@@ -68,7 +68,7 @@ func (s *Server) writePassed(c *Call, conn *wire.Connection, head, body []byte, 
 }
 
 // logBroken logs that an answer broke off after its head was sent, at most once a second.
-func (s *Server) logBroken(c *Call, err error) {
+func (s *Server) logBroken(c *call, err error) {
 	if suppressed, ok := s.brokenLimiter.Pass(c.In.Time); ok {
 		s.Log.Warn("upstream broke off", "endpoint", c.Trace.Endpoint, "error", err.Error(), slog.Int("suppressed", suppressed))
 	}

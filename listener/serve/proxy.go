@@ -25,7 +25,7 @@ type passing struct {
 }
 
 // endPassing releases the exchange with an upstream.
-func (c *Call) endPassing() {
+func (c *call) endPassing() {
 	if x := c.passing.Exchange; x != nil {
 		c.passing.capture.End(x, recording.CodeLeft, record.StatusLeft) // the rest of its body was not read
 		x.Free()
@@ -35,7 +35,7 @@ func (c *Call) endPassing() {
 
 // pass replies to a request with a recorded answer, or else passes the request on and replies with
 // the upstream's response. It reports whether there was such an answer or response.
-func (s *Server) pass(a *compile.Response, c *Call) bool {
+func (s *Server) pass(a *compile.Response, c *call) bool {
 	p := a.Proxy
 	c.endPassing()
 	x := &c.passing
@@ -99,7 +99,7 @@ func (x *passing) ReadWatching(b []byte, w upstream.Waiter) (int, error) {
 
 // failPassing answers a request that got no response from the upstream, unless the client has left.
 // It returns false.
-func (s *Server) failPassing(a *compile.Response, c *Call, err error) bool {
+func (s *Server) failPassing(a *compile.Response, c *call, err error) bool {
 	f := reply.ProxyFailed
 	switch {
 	case errors.Is(err, upstream.ErrLeft):
@@ -116,12 +116,12 @@ func (s *Server) failPassing(a *compile.Response, c *Call, err error) bool {
 	c.passing.capture.End(c.passing.Exchange, f.Code, f.Status)
 	err = fmt.Errorf("upstream %s (%s): %w", a.Proxy.To.Name, a.Proxy.To.URL, err)
 	f.Write(&c.Reply, wording.Bounded(err.Error()))
-	s.LogServerError(f, a, err)
+	s.logServerError(f, a, err)
 	return false
 }
 
 // serveRecorded sets the reply to a recorded answer.
-func (s *Server) serveRecorded(a *compile.Response, c *Call, found *recording.Served) {
+func (s *Server) serveRecorded(a *compile.Response, c *call, found *recording.Served) {
 	c.Reply.Fields = c.Reply.Fields[:0]
 	c.passing.coded = reply.Coded{Max: int64(s.MaxResponse)}
 	c.Reply.Status, c.Reply.Body, c.Reply.Coded = found.Status, found.Body, &c.passing.coded

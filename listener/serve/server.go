@@ -10,6 +10,7 @@ import (
 
 	"mockserver/dispatcher"
 	"mockserver/internal/loglimit"
+	"mockserver/listener/compile"
 	"mockserver/listener/compile/webhook"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/observe/sentry"
@@ -32,7 +33,7 @@ type Options struct {
 // Server answers requests.
 type Server struct {
 	Options
-	Snapshot  atomic.Pointer[World]
+	snapshot  atomic.Pointer[world]
 	Stopping  atomic.Bool // each response announces that it is the last one of its connection
 	HTTP2     h2.Server
 	Dialogues websocket.Dialogues
@@ -45,14 +46,14 @@ type Server struct {
 	// Limiters of log lines, about failed and refused webhooks, upstreams that broke off, and
 	// unmatched requests.
 	webhookLimiter, refusedLimiter, brokenLimiter, unmatchedLimiter *loglimit.Limiter
-	ServerErrors                                                    *loglimit.OncePerMinute
+	serverErrors                                                    *loglimit.OncePerMinute
 }
 
 const unmatchedPerSecond = 10
 
 // New returns a server that has no snapshot yet.
 func New(opts Options) *Server {
-	s := &Server{Options: opts, ServerErrors: loglimit.NewOncePerMinute()}
+	s := &Server{Options: opts, serverErrors: loglimit.NewOncePerMinute()}
 	limiter := func(lines int, what string) *loglimit.Limiter {
 		return loglimit.New(lines, loglimit.LogSuppressed(s.Log, what))
 	}
@@ -66,12 +67,23 @@ func New(opts Options) *Server {
 	return s
 }
 
+// Use answers requests from a snapshot, from the next one on.
+func (s *Server) Use(sn *compile.Snapshot) {
+	if s.Recorder != nil {
+		sn.Count(s.Recorder.Adopt(sn.Spec))
+	}
+	s.snapshot.Store(prepare(sn))
+}
+
+// Current returns the snapshot from which requests are answered.
+func (s *Server) Current() *compile.Snapshot { return s.snapshot.Load().Snapshot }
+
 // Flush logs how many log lines were suppressed since the last time.
 func (s *Server) Flush() {
 	for _, l := range []*loglimit.Limiter{s.unmatchedLimiter, s.webhookLimiter, s.refusedLimiter, s.brokenLimiter} {
 		l.Flush()
 	}
-	responses := s.Snapshot.Load().Responses
+	responses := s.snapshot.Load().Responses
 	for i := range responses {
 		if r := responses[i].Rules; r != nil {
 			r.Flush()

@@ -15,13 +15,13 @@ import (
 
 // serve answers a request in the calling goroutine, unless the call waits when it returns. It loads
 // the snapshot once, so that a reload in the meantime does not affect the request.
-func (s *Server) serve(c *Call) {
+func (s *Server) serve(c *call) {
 	s.begin(c)
 	defer s.finish(c)
 	c.paced = c.paced && !c.isOptions()
 	sn := c.world
 	if sn == nil {
-		sn = s.Snapshot.Load()
+		sn = s.snapshot.Load()
 	}
 	if c.world == nil && s.upgrade(sn, c) {
 	} else if i := sn.match(c); i >= 0 && sn.Responses[i].AnyMethod && s.replyDeclared(sn, c) {
@@ -41,7 +41,7 @@ func (s *Server) serve(c *Call) {
 // match returns the endpoint for a request, as Match does. It calls Match only the first time for
 // each request, because random values and counters in conditions would be different the second
 // time.
-func (sn *World) match(c *Call) int {
+func (sn *world) match(c *call) int {
 	if c.world == nil {
 		c.world, c.matched = sn, sn.Table.Match(&c.Request, methodOf(&c.Request))
 	}
@@ -50,7 +50,7 @@ func (sn *World) match(c *Call) int {
 
 // begin sets the limit for the texts of a request, and records that the request is in progress. It
 // is called for every request; finish is its counterpart.
-func (s *Server) begin(c *Call) {
+func (s *Server) begin(c *call) {
 	c.MaxText = s.MaxResponse
 	if s.Recorder == nil {
 		return
@@ -65,7 +65,7 @@ func (s *Server) begin(c *Call) {
 
 // serveMatched answers a request that an endpoint matches, with or without rules. The webhooks are
 // triggered only if notify is true.
-func (s *Server) serveMatched(a *compile.Response, c *Call, notify bool) {
+func (s *Server) serveMatched(a *compile.Response, c *call, notify bool) {
 	c.Trace.Endpoint, c.Trace.Counters = a.Name, a.Counters
 	if conn, _ := c.peer.(*wire.Connection); conn != nil && !a.Direct { // it may wait, which earlier responses must not
 		_ = conn.Flush() // if this fails, so does writing the response
@@ -79,7 +79,7 @@ func (s *Server) serveMatched(a *compile.Response, c *Call, notify bool) {
 
 // disturb does what answer does, for a request with rules. The reply is made before the wait, so
 // that the latency includes the work of making it.
-func (s *Server) disturb(a *compile.Response, c *Call, notify bool) {
+func (s *Server) disturb(a *compile.Response, c *call, notify bool) {
 	a.Rules.Begin(&c.Random)
 	limit, ok := a.Rules.Admit(&c.Request, &c.Reply)
 	w := &c.rest
@@ -144,7 +144,7 @@ func methodOf(r *matcher.Request) string {
 
 // finish records the request. It recovers from a panic: a panic while serving the request becomes a
 // 500 and affects no other request. For a panic before or after that, see serveConnection.
-func (s *Server) finish(c *Call) {
+func (s *Server) finish(c *call) {
 	if p := recover(); p != nil {
 		c.panicked, c.waits = true, false
 		c.endPassing()
@@ -177,7 +177,7 @@ func (s *Server) finish(c *Call) {
 // sent, which is another one if the rows that the request read have changed. It returns nil if the
 // client has left, or if the reply is an error or the answer declared for a change that is not
 // possible.
-func (s *Server) respond(a *compile.Response, c *Call) *compile.Response {
+func (s *Server) respond(a *compile.Response, c *call) *compile.Response {
 	c.values = a.Lets.Make(c.values, &c.Request)
 	if a.Changes != nil {
 		if a = s.change(a, c); a == nil {
@@ -191,14 +191,14 @@ func (s *Server) respond(a *compile.Response, c *Call) *compile.Response {
 	if c.Stopped != nil && c.Stopped != renderer.ErrLeft { // otherwise the client has left
 		f, err := s.unfinished(c.Stopped)
 		f.Write(&c.Reply, a.Name+": "+err.Error())
-		s.LogServerError(f, a, err)
+		s.logServerError(f, a, err)
 	}
 	return nil
 }
 
 // write makes the reply of an answer. It reports whether it succeeded; if not, the reply says why,
 // unless the client has left.
-func (s *Server) write(a *compile.Response, c *Call) bool {
+func (s *Server) write(a *compile.Response, c *call) bool {
 	if a.Proxy.Takes(&c.Request) {
 		return s.pass(a, c)
 	}
@@ -218,7 +218,7 @@ func (s *Server) write(a *compile.Response, c *Call) bool {
 
 // respondExternal replies with an external body, or with the reason why it is not available. If the
 // body does not exist and the answer has a proxy, the request is passed on.
-func (s *Server) respondExternal(a *compile.Response, c *Call) bool {
+func (s *Server) respondExternal(a *compile.Response, c *call) bool {
 	body, err := a.Source.Body(&c.Request)
 	c.Trace.Upstream = body.Waited
 	switch {
@@ -229,7 +229,7 @@ func (s *Server) respondExternal(a *compile.Response, c *Call) bool {
 	case err != nil:
 		f := reply.OfBody(err)
 		f.Write(&c.Reply, err.Error())
-		s.LogServerError(f, a, err)
+		s.logServerError(f, a, err)
 		return false
 	}
 	if body.Template != nil {

@@ -8,7 +8,7 @@ import (
 // upgrade answers a request that asks for a declared WebSocket: it turns the connection into a
 // WebSocket connection, or answers an invalid handshake with an error. It reports false for any
 // other request.
-func (s *Server) upgrade(sn *World, c *Call) bool {
+func (s *Server) upgrade(sn *world, c *call) bool {
 	conn, ok := c.peer.(*wire.Connection)
 	if sn.Sockets == nil || !ok || conn == nil {
 		return false
@@ -29,6 +29,6 @@ func (s *Server) upgrade(sn *World, c *Call) bool {
 // client.
 func (s *Server) socketStopped(socket string, stopped error) (reason string) {
 	f, err := s.unfinished(stopped)
-	s.LogServerError(f, &compile.Response{Name: socket}, err)
+	s.logServerError(f, &compile.Response{Name: socket}, err)
 	return f.Title
 }

@@ -24,7 +24,7 @@ type rest struct {
 }
 
 // wait waits until the latency of a request is over, or makes serving it return.
-func (s *Server) wait(c *Call, begun time.Time, length time.Duration) {
+func (s *Server) wait(c *call, begun time.Time, length time.Duration) {
 	w := &c.rest
 	w.held.Waits(begun, length)
 	due, served := begun.Add(length), begun
@@ -47,7 +47,7 @@ func (s *Server) wait(c *Call, begun time.Time, length time.Duration) {
 }
 
 // proceed does what follows the latency of a request, or its reply if there is no latency.
-func (s *Server) proceed(c *Call, left bool) {
+func (s *Server) proceed(c *call, left bool) {
 	defer c.settle()
 	w := &c.rest
 	if left {
@@ -67,7 +67,7 @@ func (s *Server) proceed(c *Call, left bool) {
 }
 
 // settle frees the place of a request and adds the headers of its rate limit, unless it still waits.
-func (c *Call) settle() {
+func (c *call) settle() {
 	if c.waits {
 		return
 	}
@@ -81,7 +81,7 @@ func (c *Call) settle() {
 
 // resume continues a call that waits, once its latency is over or its client has left. It does not
 // block.
-func (s *Server) resume(c *Call) {
+func (s *Server) resume(c *call) {
 	defer s.finish(c)
 	c.waits = false
 	s.proceed(c, c.peer.HasLeft())
@@ -89,7 +89,7 @@ func (s *Server) resume(c *Call) {
 }
 
 // complete adds to a reply what does not depend on the endpoint, and logs the request.
-func (s *Server) complete(c *Call) {
+func (s *Server) complete(c *call) {
 	if c.Reply.Passed == nil {
 		s.allowOrigin(c)
 	}

@@ -26,6 +26,7 @@ import (
 	"go.uber.org/goleak"
 
 	"mockserver/fetcher"
+	"mockserver/internal/harness"
 )
 
 // host is a Sentry host that stores the events that it receives.
@@ -107,6 +108,15 @@ func TestReport_PanicOfADecoder(t *testing.T) {
 	}
 	if strings.Contains(h.raw.String(), "hunter2secret") {
 		t.Errorf("reported: %s", &h.raw)
+	}
+}
+
+func TestOpen_NothingWithoutADSN(t *testing.T) {
+	for _, dsn := range []string{"", " \n"} {
+		var log bytes.Buffer
+		if r := Open(dsn, "", slog.New(slog.NewTextHandler(&log, nil))); r != nil || log.Len() > 0 {
+			t.Errorf("%q: errors are reported, or the log says that they are: %s", dsn, &log)
+		}
 	}
 }
 
@@ -218,21 +228,12 @@ func TestBodyText(t *testing.T) {
 }
 
 // logged is a log that a test can read while it is being written.
-type logged struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *logged) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(b)
-}
+type logged struct{ harness.Log }
 
 // lost returns how many reports were not sent according to the log, and the reasons.
 func (l *logged) lost(t *testing.T) (total int, reasons []string) {
 	t.Helper()
-	for line := range strings.Lines(l.buf.String()) {
+	for line := range strings.Lines(l.String()) {
 		var said struct {
 			Msg     string
 			Reports int

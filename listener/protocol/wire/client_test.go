@@ -1,48 +1,13 @@
 package wire
 
 import (
-	"bytes"
-	"io"
 	"log/slog"
+	"mockserver/internal/harness"
 	"net"
 	"os"
 	"testing"
 	"time"
 )
-
-// scripted is the connection of a client that has sent everything, in pieces of a given size, and
-// closed its sending side. It stores what the server sends.
-type scripted struct {
-	sent  []byte
-	piece int
-	got   bytes.Buffer
-	ended bool // the server closed its sending side
-}
-
-func (s *scripted) Read(b []byte) (int, error) {
-	if len(s.sent) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(b, s.sent[:min(s.piece, len(s.sent))])
-	s.sent = s.sent[n:]
-	return n, nil
-}
-
-func (s *scripted) Write(b []byte) (int, error) { return s.got.Write(b) }
-
-func (s *scripted) Close() error { return nil }
-
-func (s *scripted) CloseWrite() error { s.ended = true; return nil }
-
-func (s *scripted) LocalAddr() net.Addr { return &net.TCPAddr{} }
-
-func (s *scripted) RemoteAddr() net.Addr { return &net.TCPAddr{} }
-
-func (s *scripted) SetDeadline(time.Time) error { return nil }
-
-func (s *scripted) SetReadDeadline(time.Time) error { return nil }
-
-func (s *scripted) SetWriteDeadline(time.Time) error { return nil }
 
 // stub answers requests by calling its functions; nil answers nothing.
 type stub struct {
@@ -117,37 +82,6 @@ func end(t *testing.T, l *Connections, lastCall time.Duration) {
 
 const whole = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
-// pointed is a connection on which something happens at the n-th point; a point is a read, a write,
-// or another call of pass.
-type pointed struct {
-	net.Conn
-	n        int
-	before   bool // it happens before the call rather than after it
-	happened func()
-}
-
-func (p *pointed) pass(do func()) {
-	p.n--
-	now := p.n == 0
-	if now && p.before {
-		p.happened()
-	}
-	do()
-	if now && !p.before {
-		p.happened()
-	}
-}
-
-func (p *pointed) Read(b []byte) (n int, err error) {
-	p.pass(func() { n, err = p.Conn.Read(b) })
-	return n, err
-}
-
-func (p *pointed) Write(b []byte) (n int, err error) {
-	p.pass(func() { n, err = p.Conn.Write(b) })
-	return n, err
-}
-
 const (
 	twoHeads = "GET /a HTTP/1.1\r\nHost: a\r\nX-Long: 0123456789\r\n\r\n\r\nGET /b HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
 	sized    = "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n01\r\n4"
@@ -156,7 +90,7 @@ const (
 
 // again is the connection of a client that sends the same request again and again.
 type again struct {
-	scripted
+	harness.Script
 	request string
 }
 

@@ -75,9 +75,8 @@ type deadlines struct {
 
 // reading is what was received, and how much of it was read.
 type reading struct {
-	inSize   atomic.Int32  // of in, in bytes; 0 while there is none
 	in       *bufio.Reader // what was received and not taken yet; nil while the connection has no buffer
-	large    bool          // in has MaxHeader bytes instead of ReadBuffer
+	large    bool          // in has MaxHeader bytes instead of readBuffer
 	grows    bool          // it becomes large when more arrives
 	head     head          // the head that is being read, or whose request is being served
 	inBody   bool          // the body of that request is being read
@@ -134,9 +133,9 @@ const (
 	// MaxHeader is the maximum size of the request line and headers, in bytes, and the size of the
 	// read buffer of a connection that is large.
 	MaxHeader = 64 << 10
-	// ReadBuffer is the size of the read buffer of all other connections, in bytes. A connection
+	// readBuffer is the size of the read buffer of all other connections, in bytes. A connection
 	// holds it while it waits.
-	ReadBuffer    = 4 << 10
+	readBuffer    = 4 << 10
 	headerTimeout = 10 * time.Second
 	// idleTimeout is longer than clients under test keep idle connections in their pools: if the
 	// server closed first, their next request would fail.
@@ -217,10 +216,6 @@ func (c *Connection) Chooses() (prefers, accepts bool) {
 	}
 	return c.preferred, c.accepted
 }
-
-// BufferSize returns the size of the buffer that the connection is read into; 0 while it is parked. It
-// may be called from any goroutine.
-func (c *Connection) BufferSize() int { return int(c.inSize.Load()) }
 
 // Enlarge makes the connection large when its next request arrives, because a request, or a
 // response that is built in the buffer, did not fit. The connection stays large until it is parked.

@@ -42,9 +42,6 @@ type head struct {
 	odd        bool // something differs from what most clients send: see isPlain
 }
 
-// LargeHead is the message for a head larger than MaxHeader.
-const LargeHead = "the request line and headers are larger than 64 KiB"
-
 // maxEmpty is the maximum number of empty lines before a request line: some clients send one after
 // a body.
 const maxEmpty = 8
@@ -66,7 +63,7 @@ var (
 	badLength  = bad("the Content-Length is not a number of at most 18 digits")
 	twoFrames  = bad("there are both Content-Length and Transfer-Encoding")
 	badCoding  = bad("the Transfer-Encoding is not a single \"chunked\" in HTTP/1.1")
-	largeHead  = &ProtocolError{431, LargeHead}
+	largeHead  = &ProtocolError{431, "the request line and headers are larger than 64 KiB"}
 	cutShort   = bad("the client stopped sending before the request was complete")
 	badExpect  = &ProtocolError{417, "only the expectation 100-continue can be met"}
 )

@@ -193,7 +193,7 @@ func (c *Connection) look(b []byte) (whole bool, err error) {
 			c.last = append(c.last, b...)
 		}
 	}
-	if len(b) == ReadBuffer && c.size <= MaxHeader {
+	if len(b) == readBuffer && c.size <= MaxHeader {
 		c.Enlarge()
 	}
 	return true, nil

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"mockserver/internal/harness"
 	"net"
 	"os"
 	"testing"
@@ -60,7 +61,7 @@ func FuzzSecure(f *testing.F) {
 			}
 			return conn, err
 		}
-		client := &scripted{sent: append([]byte{hello}, sent...), piece: max(piece%1000, 1)}
+		client := &harness.Script{Sent: append([]byte{hello}, sent...), Piece: max(piece%1000, 1)}
 		_ = l.Adopt(client).Serve() // the handshake shows how it ended
 		if l.Count() != 0 {
 			t.Error("the connection is open")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"mockserver/internal/harness"
 	"strings"
 	"testing"
 )
@@ -11,7 +12,7 @@ import (
 // reads returns the requests that a server reads when a client sends in pieces, with their bodies,
 // and why it refuses what follows; "" if it does not.
 func reads(sent string, piece int) (all []string, refused string) {
-	client := &scripted{sent: []byte(sent), piece: piece}
+	client := &harness.Script{Sent: []byte(sent), Piece: piece}
 	l := served(New(nil, slog.New(slog.DiscardHandler)), stub{serve: func(x *Exchange) {
 		h := &x.Request.Header
 		all = append(all, fmt.Sprintf("%s %s %s\r\n%s%s", h.Method(), h.RequestURI(), h.Protocol(), h.RawHeaders(), x.Request.Body()))
@@ -98,10 +99,10 @@ func what(e *ProtocolError) string {
 func TestWire_ClosingWaitsForWhatIsBehindTheLastRequest(t *testing.T) {
 	const last = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 	for sent, want := range map[string]bool{last: false, last + twoHeads: true} {
-		client := &scripted{sent: []byte(sent), piece: len(sent)}
+		client := &harness.Script{Sent: []byte(sent), Piece: len(sent)}
 		err := served(New(nil, slog.New(slog.DiscardHandler)), stub{}).Adopt(client).Serve()
-		if err != nil || client.ended != want {
-			t.Errorf("after %d bytes: it waited %v (%v), want %v", len(sent), client.ended, err, want)
+		if err != nil || client.Ended != want {
+			t.Errorf("after %d bytes: it waited %v (%v), want %v", len(sent), client.Ended, err, want)
 		}
 	}
 }
@@ -138,7 +139,7 @@ func TestWire_AHeadThatIsTooLargeIsRefused(t *testing.T) {
 		sent := before + "GET / HTTP/1.1\r\nX: " + strings.Repeat("x", MaxHeader)
 		for _, piece := range []int{len(sent), 1000} {
 			got, end := reads(sent, piece)
-			if whole := strings.Join(got, ""); len(got) != strings.Count(before, "HTTP") || end != LargeHead {
+			if whole := strings.Join(got, ""); len(got) != strings.Count(before, "HTTP") || end != largeHead.What {
 				t.Errorf("after %d bytes, in pieces of %d: got %d bytes and %v", len(before), piece, len(whole), end)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 
 // buffers holds unused buffers for requests and responses.
 var buffers = struct{ small, large, output sync.Pool }{
-	small:  sync.Pool{New: func() any { return bufio.NewReaderSize(nil, ReadBuffer) }},
+	small:  sync.Pool{New: func() any { return bufio.NewReaderSize(nil, readBuffer) }},
 	large:  sync.Pool{New: func() any { return bufio.NewReaderSize(nil, MaxHeader) }},
 	output: sync.Pool{New: func() any { return bufio.NewWriterSize(nil, writeBuffer) }},
 }
@@ -23,7 +23,6 @@ const writeBuffer = 4 << 10
 func (c *Connection) input() *bufio.Reader {
 	if c.in == nil {
 		c.in = c.inputs().Get().(*bufio.Reader)
-		c.inSize.Store(int32(c.in.Size()))
 		c.in.Reset(c)
 	}
 	return c.in
@@ -66,7 +65,6 @@ func (c *Connection) freeBuffers() {
 		buffers.output.Put(c.out)
 	}
 	c.in, c.out = nil, nil
-	c.inSize.Store(0)
 }
 
 // Write writes b as long as the client keeps reading, at a sufficient rate. After Spoil it applies

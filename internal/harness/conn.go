@@ -1,0 +1,76 @@
+package harness
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"time"
+)
+
+// Script is the connection of a client that has sent everything, in pieces of a given size, and
+// closed its sending side. It keeps what the server sends.
+type Script struct {
+	still
+	Sent  []byte
+	Piece int
+	Got   bytes.Buffer
+	Ended bool // the server closed its sending side
+}
+
+func (s *Script) Read(b []byte) (int, error) {
+	if len(s.Sent) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, s.Sent[:min(s.Piece, len(s.Sent))])
+	s.Sent = s.Sent[n:]
+	return n, nil
+}
+
+func (s *Script) Write(b []byte) (int, error) { return s.Got.Write(b) }
+
+// CloseWrite sets Ended.
+func (s *Script) CloseWrite() error { s.Ended = true; return nil }
+
+// still is a connection that has no deadlines and cannot fail. It neither reads nor writes.
+type still struct{ net.Conn }
+
+var stillAddr = &net.TCPAddr{} // one for all, so that asking for it allocates nothing
+
+func (still) Close() error                     { return nil }
+func (still) LocalAddr() net.Addr              { return stillAddr }
+func (still) RemoteAddr() net.Addr             { return stillAddr }
+func (still) SetDeadline(time.Time) error      { return nil }
+func (still) SetReadDeadline(time.Time) error  { return nil }
+func (still) SetWriteDeadline(time.Time) error { return nil }
+
+// Pointed is a connection that calls a function at the N-th event: a read, a write, or another call
+// of Pass.
+type Pointed struct {
+	net.Conn
+	N        int
+	Before   bool // call it before the event instead of after it
+	Happened func()
+}
+
+// Pass counts an event.
+func (p *Pointed) Pass(event func()) {
+	p.N--
+	now := p.N == 0
+	if now && p.Before {
+		p.Happened()
+	}
+	event()
+	if now && !p.Before {
+		p.Happened()
+	}
+}
+
+func (p *Pointed) Read(b []byte) (n int, err error) {
+	p.Pass(func() { n, err = p.Conn.Read(b) })
+	return n, err
+}
+
+func (p *Pointed) Write(b []byte) (n int, err error) {
+	p.Pass(func() { n, err = p.Conn.Write(b) })
+	return n, err
+}
