@@ -2,9 +2,7 @@ package bench
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -16,6 +14,7 @@ import (
 	"unicode"
 
 	"mockserver/bench/load"
+	"mockserver/internal/json"
 )
 
 // responsePatience is how long a check waits for one answer.
@@ -133,16 +132,10 @@ func (r *preparedRequest) compare(got *reply, statusOnly bool) error {
 	if r.response.Body != nil && *r.response.Body != string(got.body) {
 		return &wrongResponse{r.line, excerpt([]byte(*r.response.Body)), excerpt(got.body)}
 	}
-	if r.response.JSON != nil && !sameJSON([]byte(*r.response.JSON), got.body) {
+	if r.response.JSON != nil && !json.Same([]byte(*r.response.JSON), got.body) {
 		return &wrongResponse{r.line, "JSON " + excerpt([]byte(*r.response.JSON)), excerpt(got.body)}
 	}
 	return nil
-}
-
-// sameJSON reports whether two texts are the same JSON, ignoring whitespace.
-func sameJSON(a, b []byte) bool {
-	var x, y bytes.Buffer
-	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
 // excerpt returns the beginning of a body for a message: unchanged if it can be shown in one line,

@@ -53,6 +53,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"mockserver/internal/ascii"
 	"mockserver/internal/json"
 )
 
@@ -294,18 +295,11 @@ func (r *Request) Cookie(name string) (value []byte, ok bool) {
 			item, line = cutByte(line, ';')
 			key, value := cutByte(bytes.TrimSpace(item), '=')
 			if len(key) > 0 && string(key) == name {
-				return unquoted(value), true
+				return ascii.Unquoted(value), true
 			}
 		}
 	}
 	return nil, false
-}
-
-func unquoted(b []byte) []byte {
-	if n := len(b); n >= 2 && b[0] == '"' && b[n-1] == '"' {
-		return b[1 : n-1]
-	}
-	return b
 }
 
 // Left reports whether the client is known to have disconnected. It may take a millisecond, so it

@@ -10,34 +10,27 @@ import (
 // Location specifies where a store is, and how it is used.
 type Location struct {
 	natsclient.Servers
-	Stream   string // name of the stream
-	Replicas int    // of a stream that is created; 0 for three in a cluster, one otherwise
 	Lease    time.Duration
 	Fallback bool // webhooks that cannot be stored are kept in memory
 }
 
 const (
-	defaultStream = "MOCK_WEBHOOKS"
-	defaultLease  = 10 * time.Second
-	minLease      = 2 * time.Second
-	maxLease      = 10 * time.Minute
+	defaultLease = 10 * time.Second
+	minLease     = 2 * time.Second
+	maxLease     = 10 * time.Minute
 )
 
 // Parse parses the URL of a store; see natsclient.Parse.
 func Parse(text string) (Location, error) {
-	at := Location{Stream: defaultStream, Lease: defaultLease}
+	at := Location{Lease: defaultLease}
 	var err error
-	at.Servers, err = natsclient.Parse(text, "the webhook store", "stream, replicas, lease, fallback", at.set)
+	at.Servers, err = natsclient.Parse(text, "the webhook store", "MOCK_WEBHOOKS", "lease, fallback", at.set)
 	return at, err
 }
 
 // set sets one parameter.
 func (at *Location) set(name, value string) (expected string, ok bool) {
 	switch name {
-	case "stream":
-		return natsclient.SetStream(&at.Stream, value)
-	case "replicas":
-		return natsclient.SetReplicas(&at.Replicas, value)
 	case "lease":
 		var err error
 		at.Lease, err = time.ParseDuration(value)
@@ -48,6 +41,3 @@ func (at *Location) set(name, value string) (expected string, ok bool) {
 	}
 	return "", false
 }
-
-// String returns the servers and the stream, without the user.
-func (at *Location) String() string { return at.Servers.String() + "?stream=" + at.Stream }

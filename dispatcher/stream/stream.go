@@ -27,7 +27,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"mockserver/dispatcher/outbox"
-	"mockserver/internal/natsclient"
 )
 
 // Stream is an open store. Its methods may be called from any goroutine.
@@ -127,7 +126,7 @@ const (
 
 // prepare opens the stream and the bucket of leases, and creates those that do not exist.
 func (s *Stream) prepare(ctx context.Context) (stream jetstream.Stream, leases jetstream.KeyValue, err error) {
-	replicas := natsclient.ReplicasOf(s.nc, s.at.Replicas)
+	replicas := s.at.ReplicasOf(s.nc)
 	if stream, err = s.js.Stream(ctx, s.at.Stream); errors.Is(err, jetstream.ErrStreamNotFound) {
 		stream, err = s.js.CreateStream(ctx, jetstream.StreamConfig{
 			Name: s.at.Stream, Subjects: []string{s.at.Stream + ".*.log", s.at.Stream + ".*.done"},

@@ -23,8 +23,9 @@ func TestParse(t *testing.T) {
 	want := Location{
 		Servers: natsclient.Servers{
 			What: "the webhook store", URLs: []string{"tls://ann:pw@a.test:4222", "tls://ann:pw@[::1]:4223"}, Creds: "c", CA: "f", Cert: "g", Key: "h",
+			Stream: "S-1", Replicas: 1,
 		},
-		Stream: "S-1", Replicas: 1, Lease: 5 * time.Second, Fallback: true,
+		Lease: 5 * time.Second, Fallback: true,
 	}
 	if err != nil || !reflect.DeepEqual(at, want) {
 		t.Errorf("got %+v, %v", at, err)

@@ -56,6 +56,14 @@ func TrimBlanks(b []byte) []byte {
 	return b
 }
 
+// Unquoted returns b without the double quotes around it, if it has them.
+func Unquoted(b []byte) []byte {
+	if n := len(b); n >= 2 && b[0] == '"' && b[n-1] == '"' {
+		return b[1 : n-1]
+	}
+	return b
+}
+
 // Hex returns the value of a hexadecimal digit; 255 for anything else.
 func Hex(c byte) byte {
 	switch {

@@ -240,3 +240,8 @@ func AppendCompact(dst, text []byte) []byte {
 	}
 	return append(dst, text[min(begin, len(text)):]...)
 }
+
+// Same reports whether two texts are JSON and differ only in the blanks between their tokens.
+func Same(a, b []byte) bool {
+	return Parse(a).Kind != Missing && Parse(b).Kind != Missing && bytes.Equal(AppendCompact(nil, a), AppendCompact(nil, b))
+}

@@ -25,6 +25,8 @@ type Servers struct {
 	Creds     string   // file with the credentials of a user; "" for none
 	CA        string   // file with CAs; "" selects those of the system
 	Cert, Key string   // files with a client certificate; "" for none
+	Stream    string   // name of the stream
+	Replicas  int      // of a stream that is created; 0 for three in a cluster, one otherwise
 }
 
 // Param sets a parameter of a URL that does not concern the connection. It returns a description of
@@ -37,10 +39,10 @@ func IsURL(text string) bool {
 }
 
 // Parse parses "nats://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…][?NAME=VALUE&…]". The parameters
-// that do not concern the connection are set by param; more lists their names. Errors do not show
-// the user.
-func Parse(text, what, more string, param Param) (Servers, error) {
-	s := Servers{What: what}
+// that concern neither the connection nor the stream are set by param; more lists their names.
+// Errors do not show the user.
+func Parse(text, what, stream, more string, param Param) (Servers, error) {
+	s := Servers{What: what, Stream: stream}
 	scheme, rest, _ := strings.Cut(text, "://")
 	if end := strings.IndexAny(rest, "/?#"); strings.Count(rest, "@") > 1 || end >= 0 && strings.Contains(rest[end:], "@") {
 		return s, fmt.Errorf("%s has more than one @, or one after / ? or #; expected %%-escapes for them in the user and password, which appear once, before the first server", what)
@@ -72,7 +74,7 @@ func Parse(text, what, more string, param Param) (Servers, error) {
 		expected, ok := s.set(name, value, param)
 		switch {
 		case expected == "":
-			return s, fmt.Errorf("unknown parameter %q of %s; expected %s, creds, ca, cert or key", name, what, more)
+			return s, fmt.Errorf("unknown parameter %q of %s; expected stream, replicas, %s, creds, ca, cert or key", name, what, more)
 		case !ok:
 			return s, fmt.Errorf("%q is not valid for %s of %s; expected %s", value, name, what, expected)
 		}
@@ -94,6 +96,12 @@ func (s *Servers) set(name, value string, param Param) (expected string, ok bool
 		s.Cert = value
 	case "key":
 		s.Key = value
+	case "stream":
+		s.Stream = value
+		return "up to 64 letters, digits, - and _", streamName.MatchString(value)
+	case "replicas":
+		s.Replicas, _ = strconv.Atoi(value)
+		return "1, 3 or 5", slices.Contains([]string{"1", "3", "5"}, value)
 	default:
 		return param(name, value)
 	}
@@ -102,20 +110,7 @@ func (s *Servers) set(name, value string, param Param) (expected string, ok bool
 
 var streamName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// SetStream sets the name of a stream, as a Param does.
-func SetStream(into *string, text string) (expected string, ok bool) {
-	*into = text
-	return "up to 64 letters, digits, - and _", streamName.MatchString(text)
-}
-
-// SetReplicas sets how many servers store a stream, as a Param does.
-func SetReplicas(into *int, text string) (expected string, ok bool) {
-	n, err := strconv.Atoi(text)
-	*into = n
-	return "1, 3 or 5", err == nil && (n == 1 || n == 3 || n == 5)
-}
-
-// String returns the servers, without the user.
+// String returns the servers and the stream, without the user.
 func (s *Servers) String() string {
 	var out strings.Builder
 	for i, server := range s.URLs {
@@ -127,7 +122,7 @@ func (s *Servers) String() string {
 		}
 		out.WriteString(host[strings.LastIndexByte(host, '@')+1:])
 	}
-	return out.String()
+	return out.String() + "?stream=" + s.Stream
 }
 
 const (
@@ -179,10 +174,10 @@ func (s *Servers) Connect(shown string, ping time.Duration, log *slog.Logger) (*
 
 // ReplicasOf returns how many servers store a stream that is created: as many as declared, or else
 // three in a cluster and one otherwise.
-func ReplicasOf(nc *nats.Conn, wanted int) int {
+func (s *Servers) ReplicasOf(nc *nats.Conn) int {
 	switch {
-	case wanted > 0:
-		return wanted
+	case s.Replicas > 0:
+		return s.Replicas
 	case nc.ConnectedClusterName() != "":
 		return 3
 	}

@@ -115,18 +115,11 @@ func match(mediaType string, element []byte) (specific, weight int) {
 func hasParameter(parameters string, name, value []byte) bool {
 	for item := range strings.SplitSeq(parameters, ";") {
 		n, v, _ := strings.Cut(strings.TrimSpace(item), "=")
-		if ascii.EqualFold(name, strings.TrimSpace(n)) && ascii.EqualFold(unquoted(value), strings.Trim(strings.TrimSpace(v), `"`)) {
+		if ascii.EqualFold(name, strings.TrimSpace(n)) && ascii.EqualFold(ascii.Unquoted(value), strings.Trim(strings.TrimSpace(v), `"`)) {
 			return true
 		}
 	}
 	return false
-}
-
-func unquoted(b []byte) []byte {
-	if n := len(b); n >= 2 && b[0] == '"' && b[n-1] == '"' {
-		return b[1 : n-1]
-	}
-	return b
 }
 
 // readWeight returns a q value in thousandths. A malformed one, or one above 1, counts as 1.

@@ -32,39 +32,28 @@ import (
 // Location is where the state is stored.
 type Location struct {
 	natsclient.Servers
-	Stream   string        // name of the stream
-	Replicas int           // replicas of a new stream; 0 means three in a cluster and one otherwise
-	Timeout  time.Duration // how long a call may take
+	Timeout time.Duration // how long a call may take
 }
 
 const (
-	defaultStream  = "MOCK_STATE"
 	defaultTimeout = 20 * time.Millisecond
 	maxTimeout     = 10 * time.Second
 )
 
 // Parse parses the URL of a state; see natsclient.Parse.
 func Parse(text string) (Location, error) {
-	at := Location{Stream: defaultStream, Timeout: defaultTimeout}
+	at := Location{Timeout: defaultTimeout}
 	var err error
-	at.Servers, err = natsclient.Parse(text, "the shared state", "stream, replicas, timeout", func(name, value string) (string, bool) {
-		switch name {
-		case "stream":
-			return natsclient.SetStream(&at.Stream, value)
-		case "replicas":
-			return natsclient.SetReplicas(&at.Replicas, value)
-		case "timeout":
-			var err error
-			at.Timeout, err = time.ParseDuration(value)
-			return fmt.Sprintf("a duration above 0 of at most %v", maxTimeout), err == nil && at.Timeout > 0 && at.Timeout <= maxTimeout
+	at.Servers, err = natsclient.Parse(text, "the shared state", "MOCK_STATE", "timeout", func(name, value string) (string, bool) {
+		if name != "timeout" {
+			return "", false
 		}
-		return "", false
+		var err error
+		at.Timeout, err = time.ParseDuration(value)
+		return fmt.Sprintf("a duration above 0 of at most %v", maxTimeout), err == nil && at.Timeout > 0 && at.Timeout <= maxTimeout
 	})
 	return at, err
 }
-
-// String returns the servers and the stream, without the user.
-func (at *Location) String() string { return at.Servers.String() + "?stream=" + at.Stream }
 
 // State is an open state. Its methods may be called from any goroutine.
 type State struct {
@@ -140,7 +129,7 @@ func (s *State) prepare(ctx context.Context) (jetstream.Stream, error) {
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		stream, err = s.js.CreateStream(ctx, jetstream.StreamConfig{
 			Name: s.at.Stream, Subjects: []string{s.at.Stream + ".value.*", s.at.Stream + ".replica.*"},
-			Description: "shared state of mockserver", Storage: jetstream.FileStorage, Replicas: natsclient.ReplicasOf(s.nc, s.at.Replicas),
+			Description: "shared state of mockserver", Storage: jetstream.FileStorage, Replicas: s.at.ReplicasOf(s.nc),
 			MaxMsgsPerSubject: 1, AllowMsgTTL: true,
 		})
 	}

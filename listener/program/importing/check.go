@@ -3,7 +3,6 @@ package importing
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/imports"
 	"mockserver/config/imports/draft"
+	"mockserver/internal/json"
 	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
 	"mockserver/listener"
@@ -150,12 +150,6 @@ func (g *received) media() string {
 	return strings.TrimSpace(media)
 }
 
-// sameJSON reports whether two texts are JSON and differ only in insignificant white space.
-func sameJSON(a, b []byte) bool {
-	var x, y bytes.Buffer
-	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
-}
-
 // difference describes how an answer differs from the expected one; "" if it does not.
 func difference(got *received, want *draft.Response) string {
 	if got.status != want.Status {
@@ -169,7 +163,7 @@ func difference(got *received, want *draft.Response) string {
 			return fmt.Sprintf("%s %q, expected %q", f.Name, wording.Clip(value), wording.Clip(f.Value))
 		}
 	}
-	if semantics.HasNoContent(got.status) || bytes.Equal(got.body, want.Body) || want.JSON && sameJSON(got.body, want.Body) {
+	if semantics.HasNoContent(got.status) || bytes.Equal(got.body, want.Body) || want.JSON && json.Same(got.body, want.Body) {
 		return ""
 	}
 	at := 0
