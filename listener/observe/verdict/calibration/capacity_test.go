@@ -37,7 +37,7 @@ func TestCapacity(t *testing.T) {
 			}
 			defer null.Close()
 			mock := fmt.Sprintf("- endpoint: {path: /a, response: {body: hello}, latency: %s, capacity: {concurrent: %d, queue: 10000}}\n", q.latency, q.places)
-			s := begin(t, mock, nil, null)
+			s := begin(t, mock, nil, nil, null)
 			client, err := newClient(s.addr)
 			if err != nil {
 				t.Fatal(err)

@@ -30,7 +30,10 @@ func get(path string) []byte { return []byte("GET " + path + " HTTP/1.1\r\nHost:
 type plan struct {
 	rate     float64 // requests a second
 	requests []request
-	random   bool // requests arrive at random times, as from many independent users
+	random   bool    // requests arrive at random times, as from many independent users
+	speech   *speech // how the client speaks; nil for HTTP/1.1
+	// connections is how many connections are opened before one is used again, at least.
+	connections int
 }
 
 // gap returns the time from one request to the next.
@@ -66,6 +69,8 @@ type client struct {
 	addr    *unix.SockaddrInet4
 	epoll   int
 	idle    []*conversation
+	opened  int
+	plan    *plan
 	waiting map[int]*conversation
 	timings []timing
 	failed  int
@@ -78,6 +83,8 @@ type conversation struct {
 	sent    time.Time
 	rest    []byte // part of the request that still has to be written
 	reading []byte // part of the reply that has been read
+	greeted bool   // the connection is ready for requests
+	asked   int    // number of requests on the connection
 }
 
 func newClient(addr *net.TCPAddr) (*client, error) {
@@ -92,6 +99,7 @@ func newClient(addr *net.TCPAddr) (*client, error) {
 // patience. A reply that has not arrived by then counts with the lateness that it has reached by
 // then.
 func (c *client) drive(p *plan, length, patience time.Duration) {
+	c.plan = p
 	runtime.LockOSThread() // never unlocked: the thread ends with its goroutine
 	pin(0, clientCPU())
 	begun := time.Now()
@@ -128,14 +136,29 @@ func (c *client) drive(p *plan, length, patience time.Duration) {
 // established, the request is written as soon as possible; its time begins when send is called.
 func (c *client) send(r *request) {
 	var w *conversation
-	if n := len(c.idle); n > 0 && !r.fresh {
-		w, c.idle = c.idle[n-1], c.idle[:n-1]
+	if n := len(c.idle); n > 0 && !r.fresh && c.opened >= c.plan.connections {
+		w, c.idle = c.idle[0], c.idle[1:]
 	} else if w = c.dial(); w == nil {
 		c.failed++
 		return
 	}
-	w.of, w.sent, w.rest, w.reading = r, time.Now(), r.bytes, w.reading[:0]
+	w.of, w.sent = r, time.Now()
 	c.waiting[w.fd] = w
+	if s := c.plan.speech; s != nil && !w.greeted {
+		w.rest = s.hello
+		w.write()
+		return
+	}
+	c.ask(w)
+}
+
+// ask writes the request of a conversation.
+func (c *client) ask(w *conversation) {
+	w.rest, w.reading, w.greeted = w.of.bytes, w.reading[:0], true
+	if s := c.plan.speech; s != nil {
+		w.rest = s.next(w.asked)
+	}
+	w.asked++
 	w.write()
 }
 
@@ -151,6 +174,7 @@ func (c *client) dial() *conversation {
 		_ = unix.Close(fd)
 		return nil
 	}
+	c.opened++
 	_ = unix.EpollCtl(c.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLET, Fd: int32(fd)})
 	return &conversation{fd: fd}
 }
@@ -181,7 +205,15 @@ func (c *client) receive(w *conversation) {
 			return
 		}
 		w.reading = append(w.reading, room[:n]...)
-		if isWhole(w.reading) {
+		whole, s := isWhole, c.plan.speech
+		if s != nil {
+			whole = s.whole
+		}
+		if s != nil && !w.greeted {
+			if s.greeted(w.reading) {
+				c.ask(w)
+			}
+		} else if whole(w.reading) {
 			c.done(w, arrival(control[:controls]), true)
 			return
 		}

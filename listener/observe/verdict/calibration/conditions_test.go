@@ -10,12 +10,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -41,6 +39,7 @@ const (
 type condition struct {
 	name  string
 	mock  string // configuration of the server
+	files map[string]string
 	plan  plan
 	wrap  []string
 	args  []string
@@ -53,6 +52,9 @@ type condition struct {
 	prepare func(t *testing.T) (undo func())
 	// always is set if the condition exists for as long as the server runs.
 	always bool
+	// sized is set if the size in the report must bound what the client measured: nothing waits before
+	// the server reads it, except while the process does not run.
+	sized bool
 	// names is the code of the reason that the verdict must name; "" for any reason.
 	names string
 	// webhooks returns how late webhooks were at their target; nil if there are none.
@@ -62,7 +64,8 @@ type condition struct {
 // result contains the measurements under a condition.
 type result struct {
 	before, during, after time.Duration // the client's p99 in excess of what is declared
-	codes                 string
+	run                   time.Duration // the same in the whole run
+	codes, size           string
 	found, recovered      time.Duration // since the condition began or ended; negative if never
 	wrong                 string
 	failed                int
@@ -74,7 +77,7 @@ func (c *condition) run(t *testing.T) result {
 	if c.prepare != nil {
 		undo = c.prepare(t)
 	}
-	s := begin(t, c.mock, c.wrap, c.log(t), c.args...)
+	s := begin(t, c.mock, c.files, c.wrap, c.log(t), c.args...)
 	undo()
 	load, err := newClient(s.addr)
 	if err != nil {
@@ -83,6 +86,7 @@ func (c *condition) run(t *testing.T) result {
 	over := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() { s.watch(over) })
+	s.beginRun()
 	begun := time.Now()
 	driven := make(chan struct{})
 	go func() {
@@ -103,8 +107,14 @@ func (c *condition) run(t *testing.T) result {
 	<-driven
 	close(over)
 	watching.Wait()
+	report := s.stopRun()
 	s.end()
-	return c.judge(s, load, from, to)
+	r := c.judge(s, load, from, to)
+	r.run, r.size = p99(load.between(begun, time.Now())), report.Verdict.Size
+	if r.wrong == "" {
+		r.wrong = c.checkRun(&report, r.run)
+	}
+	return r
 }
 
 func (c *condition) log(t *testing.T) *os.File {
@@ -221,6 +231,7 @@ func conditions(t *testing.T) []condition {
 		condition{name: "nice 19 beside a hog", mock: fixed, plan: steady(1000), wrap: append([]string{"nice", "-n", "19"}, pinned...), induce: hogged(1, "0", 0, 0)},
 		quota(), overload(), overflow(), descriptors(), slowBody(t), slowEndpoint(), slowLog(),
 	)
+	all = append(all, parts(t)...)
 	return append(all, hangingTarget(t, "webhooks to a target that hangs", time.Hour), hangingTarget(t, "webhooks to a target that takes 300 ms", 300*ms))
 }
 
@@ -266,21 +277,12 @@ var heavyRequest = post("/heavy", `{"n": [`+strings.Repeat("1,", 300)+`1]}`)
 func overload() condition {
 	return condition{name: "more requests than the CPU can serve", mock: fixed, plan: steady(1000), wrap: pinned,
 		induce: func(t *testing.T, s *server, end <-chan struct{}) {
-			load := exec.Command("taskset", "-c", "0", os.Args[0])
-			load.Env = []string{"OVERLOADED=" + s.addr.String()}
-			load.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-			if err := load.Start(); err != nil {
-				t.Error(err)
-				return
-			}
-			<-end
-			_ = load.Process.Kill()
-			_ = load.Wait()
+			beside(t, end, "ASKING="+s.addr.String(), "QUESTION="+string(get("/a")))
 		}}
 }
 
 // ask sends one request after another, forever, on each of the given number of connections.
-func ask(addr string, connections int) {
+func ask(addr string, connections int, question []byte) {
 	var all sync.WaitGroup
 	for range connections {
 		all.Go(func() {
@@ -289,7 +291,7 @@ func ask(addr string, connections int) {
 				return
 			}
 			defer conn.Close()
-			question, answer := get("/a"), make([]byte, 4096)
+			answer := make([]byte, 4096)
 			for err == nil {
 				if _, err = conn.Write(question); err == nil {
 					_, err = conn.Read(answer)
@@ -447,6 +449,7 @@ func TestConditions(t *testing.T) {
 			}
 			fmt.Printf("%-52s %10s %10s %10s %7s %9s  %s\n", c.name, r.before.Round(10*time.Microsecond), r.during.Round(10*time.Microsecond), r.after.Round(10*time.Microsecond),
 				seconds(r.found), seconds(r.recovered), strings.TrimSpace(r.codes+"  "+strings.ToUpper(r.wrong)))
+			fmt.Printf("%-52s %10s %10s  %s\n", "  its run", "", r.run.Round(10*time.Microsecond), r.size)
 			if r.wrong != "" {
 				t.Error(r.wrong)
 			}

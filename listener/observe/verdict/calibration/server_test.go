@@ -5,6 +5,7 @@ package calibration
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -41,8 +42,12 @@ type judgment struct {
 var program string
 
 func TestMain(m *testing.M) {
-	if address := os.Getenv("OVERLOADED"); address != "" { // the process generates the load of overload
-		ask(address, 64)
+	switch { // the process generates the load of a condition
+	case os.Getenv("ASKING") != "":
+		ask(os.Getenv("ASKING"), 64, []byte(os.Getenv("QUESTION")))
+		return
+	case os.Getenv("SHAKING") != "":
+		shake(os.Getenv("SHAKING"))
 		return
 	}
 	dir, err := os.MkdirTemp("", "calibration-")
@@ -68,14 +73,18 @@ func TestMain(m *testing.M) {
 // cpusOfServer returns all CPUs except the client's, in the format of taskset.
 func cpusOfServer() string { return fmt.Sprintf("0-%d", max(clientCPU()-1, 0)) }
 
-// begin runs the program with a configuration. wrap is a command that runs the program, such as
-// "nice", or nil.
-func begin(t *testing.T, configuration string, wrap []string, log *os.File, args ...string) *server {
+// begin runs the program with a configuration, next to which there may be other files. wrap is a
+// command that runs the program, such as "nice", or nil.
+func begin(t *testing.T, configuration string, files map[string]string, wrap []string, log *os.File, args ...string) *server {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "mock.yml")
-	if err := os.WriteFile(file, []byte(configuration), 0o600); err != nil {
-		t.Fatal(err)
+	all := map[string]string{"mock.yml": configuration}
+	maps.Copy(all, files)
+	for name, text := range all {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	port, admin := freePorts(t)
 	command := append([]string{"-c", cpusOfServer()}, wrap...)
@@ -119,6 +128,29 @@ func (s *server) end() {
 }
 
 var asking = &http.Client{Timeout: 2 * time.Second}
+
+// beginRun begins a run.
+func (s *server) beginRun() {
+	resp, err := asking.Post(s.admin+"runs", "application/json", strings.NewReader(`{"name": "calibration"}`))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+}
+
+// stopRun ends the run, and returns how it went.
+func (s *server) stopRun() (r rundown) {
+	asking.CloseIdleConnections() // a POST is not repeated on another connection
+	resp, err := asking.Post(s.admin+"runs/1/stop", "", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(&r); err != nil {
+		s.t.Fatal(err)
+	}
+	return r
+}
 
 // judged requests the verdict.
 func (s *server) judged() (judgment, error) {
