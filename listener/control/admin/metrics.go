@@ -94,7 +94,7 @@ var (
 	rateLimited     = describe("rate_limited_total", "Requests answered with 429 by a rate limit.", "endpoint", "host", "condition")
 	capacityRefused = describe("capacity_refused_total", "Requests answered with 503 because the queue of a capacity was full.", "endpoint", "host", "condition")
 	ownErrors       = describe("own_errors_total", "Answers with status 500 or above that the server gave in place of what is declared: an unavailable body, an internal error.", "endpoint", "host", "condition")
-	failedTotal     = describe("failed_requests_total", "Requests that a client saw fail, each counted once, by kind: declared 4xx, declared 5xx, injected, broken by a fault, rate limit, capacity, or the server's own.", "endpoint", "host", "condition", "kind")
+	failedTotal     = describe("failed_requests_total", "Requests that a client saw fail, each counted once, by kind: declared 4xx, declared 5xx, rejected, injected, broken by a fault, rate limit, capacity, or the server's own.", "endpoint", "host", "condition", "kind")
 	socketMessages  = describe("websocket_messages_total", "Messages of WebSocket connections.", "endpoint", "host", "condition", "direction")
 	serviceSeconds  = describe("service_seconds", "The server's own time, without injected latency and the wait for upstreams and bodies from URLs.", "endpoint", "host", "condition")
 	upstreamSeconds = describe("upstream_seconds", "Time that requests waited for bodies from URLs and for upstreams.", "endpoint", "host", "condition")

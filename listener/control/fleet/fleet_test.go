@@ -93,13 +93,15 @@ func TestRun_IsNotFinalBecauseAReplicaWasSilentOnce(t *testing.T) {
 		ended time.Duration // how long ago
 		want  bool
 	}{
-		"final":                   {part{Part: runs.Part{Totals: final}}, 0, true},
-		"pending":                 {part{Part: runs.Part{Totals: &runs.Totals{}}}, time.Hour, false},
-		"no answer":               {part{Part: runs.Part{Totals: &runs.Totals{}}, failed: errors.New("timeout")}, time.Second, false},
-		"no answer after settle":  {part{Part: runs.Part{Totals: &runs.Totals{}}, failed: errors.New("timeout")}, time.Hour, true},
-		"the run is not known":    {part{Part: runs.Part{Totals: &runs.Totals{}}, failed: errors.New("404"), gone: true}, time.Second, true},
-		"no answer, but it ended": {part{Part: runs.Part{Totals: final}, failed: errors.New("timeout")}, time.Second, true},
-		"lost before the end":     {part{Part: runs.Part{Totals: &runs.Totals{}, Lost: "dead"}, failed: errors.New("refused")}, time.Second, true},
+		"final":                       {part{Part: runs.Part{Totals: final}}, 0, true},
+		"pending":                     {part{Part: runs.Part{Totals: &runs.Totals{}}}, time.Hour, false},
+		"no answer":                   {part{Part: runs.Part{Totals: &runs.Totals{}}, failed: errors.New("timeout")}, time.Second, false},
+		"no answer after settle":      {part{Part: runs.Part{Totals: &runs.Totals{}}, failed: errors.New("timeout")}, time.Hour, true},
+		"never read, but asked again": {part{failed: errors.New("timeout")}, time.Second, false},
+		"never read after settle":     {part{failed: errors.New("timeout")}, time.Hour, true},
+		"the run is not known":        {part{Part: runs.Part{Totals: &runs.Totals{}}, failed: errors.New("404"), gone: true}, time.Second, true},
+		"no answer, but it ended":     {part{Part: runs.Part{Totals: final}, failed: errors.New("timeout")}, time.Second, true},
+		"lost before the end":         {part{Part: runs.Part{Totals: &runs.Totals{}, Lost: "dead"}, failed: errors.New("refused")}, time.Second, true},
 	} {
 		end := time.Now().Add(-c.ended)
 		r := &Run{settle: runs.DefaultSettle, begin: end.Add(-time.Minute), parts: []*part{{Part: runs.Part{Totals: final}}, &c.part}}

@@ -262,8 +262,8 @@ func (r *Run) conclude(end time.Time) *runs.Report {
 
 // endOn ends the run on one replica, and reads its last totals.
 func (r *Run) endOn(ctx context.Context, p *part, now time.Time) {
-	within := patiently
-	if !r.stopOn(ctx, p.Address) {
+	within, stopped := patiently, r.stopOn(ctx, p.Address)
+	if !stopped {
 		within = briefly
 	}
 	r.totals(ctx, p, within)
@@ -272,6 +272,7 @@ func (r *Run) endOn(ctx context.Context, p *part, now time.Time) {
 	switch {
 	case p.gone:
 		p.Lost = restarted
+	case p.failed != nil && stopped: // it is asked again, as long as the report is not final
 	case p.failed != nil:
 		p.Lost = p.failed.Error()
 	case p.Totals.End == nil:
@@ -348,8 +349,11 @@ func (r *Run) merged(end *time.Time) *runs.Report {
 	m.Final = end != nil
 	over := m.Final && time.Since(*end) > r.settle+patiently // a replica that does not answer then is not waited for
 	for _, p := range r.parts {
+		if over && p.failed != nil && p.Lost == "" {
+			p.Lost = p.failed.Error()
+		}
 		m.Parts = append(m.Parts, p.Part)
-		m.Final = m.Final && (p.Totals == nil || p.Totals.Final || p.Lost != "" || p.gone || p.failed != nil && over)
+		m.Final = m.Final && (p.Lost != "" || p.gone || p.Totals != nil && p.Totals.Final || p.Totals == nil && p.failed == nil)
 	}
 	return m.Report()
 }

@@ -158,6 +158,7 @@ type EndpointCounts struct {
 	Refused  uint64            `json:"refused" doc:"requests answered with 503 because the queue of a capacity was full"`
 	Broken   uint64            `json:"broken" doc:"answers with status 500 or above in place of what is declared"`
 	Spoiled  uint64            `json:"spoiled,omitempty" doc:"answers with status 400 or above that a fault broke"`
+	Rejected uint64            `json:"rejected,omitempty" doc:"answers with a status from 400 to 499 that the server gave itself"`
 	Received uint64            `json:"messages_received,omitempty" doc:"WebSocket messages received"`
 	Sent     uint64            `json:"messages_sent,omitempty" doc:"WebSocket messages sent"`
 	// Total is from the arrival of a request until its reply was handed over to be written. Service
@@ -264,8 +265,8 @@ func (c *EndpointCounts) After(earlier *EndpointCounts) EndpointCounts {
 func (c *EndpointCounts) Served() uint64 { return c.Requests + c.Received + c.Sent }
 
 // plain returns the counts that are single numbers.
-func (c *EndpointCounts) plain() [9]*uint64 {
-	return [...]*uint64{&c.Requests, &c.In, &c.Out, &c.Limited, &c.Refused, &c.Broken, &c.Spoiled, &c.Received, &c.Sent}
+func (c *EndpointCounts) plain() [10]*uint64 {
+	return [...]*uint64{&c.Requests, &c.In, &c.Out, &c.Limited, &c.Refused, &c.Broken, &c.Spoiled, &c.Rejected, &c.Received, &c.Sent}
 }
 
 // durations returns the distributions, in the order of pauses.

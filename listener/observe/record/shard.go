@@ -18,6 +18,7 @@ type Shard struct {
 	refused  atomic.Uint64 // 503 replies due to a capacity
 	spoiled  atomic.Uint64 // see EndpointCounts.Spoiled
 	broken   atomic.Uint64 // undeclared replies of 500 and above, see EndpointCounts.Broken
+	rejected atomic.Uint64 // replies of 400 to 499 of the server's own, see EndpointCounts.Rejected
 	received atomic.Uint64 // WebSocket messages received
 	sent     atomic.Uint64
 	service  histogram.Histogram // the server's own time for requests that did not wait
@@ -159,6 +160,7 @@ func (c *Shard) merge(m *Shard) {
 	c.refused.Add(m.refused.Load())
 	c.broken.Add(m.broken.Load())
 	c.spoiled.Add(m.spoiled.Load())
+	c.rejected.Add(m.rejected.Load())
 	c.received.Add(m.received.Load())
 	c.sent.Add(m.sent.Load())
 	c.service.Merge(&m.service)
@@ -187,6 +189,7 @@ func (c *Shard) read(total *EndpointCounts) {
 	total.Refused += c.refused.Load()
 	total.Broken += c.broken.Load()
 	total.Spoiled += c.spoiled.Load()
+	total.Rejected += c.rejected.Load()
 	total.Received += c.received.Load()
 	total.Sent += c.sent.Load()
 	c.service.Read(&total.Service)

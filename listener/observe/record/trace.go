@@ -95,13 +95,16 @@ func (c *Trace) count(p *reply.Reply, counts *Shard, status int) {
 		counts.limited.Add(1)
 	case c.Refused:
 		counts.refused.Add(1)
-	case c.Instead == "" && (status < 500 || p.Refusal == nil): // nearly all requests
+	case c.Instead == "" && (status < 400 || p.Refusal == nil): // nearly all requests
 	case c.Instead == reply.InjectedFailure.Code:
 		counts.faults[failureNumber].Add(1)
 	case c.Instead == reply.InjectedTimeout.Code:
 		counts.faults[timeoutNumber].Add(1)
-	case c.Counters != nil && status >= 500 && p.Refusal != nil:
+	case c.Counters == nil || p.Refusal == nil:
+	case status >= 500:
 		counts.broken.Add(1)
+	case c.Instead == "":
+		counts.rejected.Add(1)
 	}
 }
 

@@ -182,7 +182,7 @@ func (s *Sample) size(blamed float64) (text string, added *statistics.Figure) {
 	if sum.High != nil {
 		about, estimate = "at most", *sum.High
 	}
-	if t.total.Count+t.own.Count == 0 {
+	if t.requests > 2*max(t.total.Count, t.own.Count) { // of a WebSocket
 		of = "messages"
 	}
 	text = fmt.Sprintf("The server added %s %s ms to 99 of 100 %s of %s", about, Short(estimate), of, t.name)

@@ -12,6 +12,7 @@ type Failed struct {
 	All         uint64 `json:"all" doc:"all of them"`
 	Declared4xx uint64 `json:"declared_4xx" kind:"declared 4xx" doc:"answers with a status from 400 to 499 that is declared"`
 	Declared5xx uint64 `json:"declared_5xx" kind:"declared 5xx" doc:"answers with status 500 or above that are declared as responses"`
+	Rejected    uint64 `json:"rejected" kind:"rejected" doc:"answers with a status from 400 to 499 that the server gave itself, such as for an invalid body or a missing row"`
 	Injected    uint64 `json:"injected" kind:"injected" doc:"failures and timeouts that a latency injected"`
 	Faults      uint64 `json:"faults" kind:"broken by a fault" doc:"responses below 400 that a fault broke: all faults but slow-body"`
 	Limited     uint64 `json:"limited" kind:"rate limit" doc:"requests answered with 429 by a rate limit"`
@@ -24,7 +25,7 @@ type Failed struct {
 // FailedOf returns the failed requests of an endpoint. Some are counted a moment before the status of
 // their reply.
 func FailedOf(c *record.EndpointCounts) Failed {
-	f := Failed{Injected: c.Faults["failure"] + c.Faults["timeout"], Limited: c.Limited, Refused: c.Refused, Own: c.Broken}
+	f := Failed{Injected: c.Faults["failure"] + c.Faults["timeout"], Limited: c.Limited, Refused: c.Refused, Own: c.Broken, Rejected: c.Rejected}
 	for fault, n := range c.Faults {
 		if fault != "failure" && fault != "timeout" && fault != "slow-body" {
 			f.Faults += n
@@ -39,7 +40,7 @@ func FailedOf(c *record.EndpointCounts) Failed {
 			f.Declared4xx += n
 		}
 	}
-	f.Declared4xx -= min(f.Declared4xx, f.Limited)
+	f.Declared4xx -= min(f.Declared4xx, f.Limited+f.Rejected)
 	f.Declared5xx -= min(f.Declared5xx, f.Injected+f.Refused+f.Own)
 	return f.summed()
 }

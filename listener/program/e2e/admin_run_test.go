@@ -98,6 +98,7 @@ func TestRun_EachFailedRequestIsCountedOnce(t *testing.T) {
 - endpoint: {path: /limited, rate-limit: {max-requests: 1, window: 1h}, response: {}}
 - endpoint: {path: /own, response: {external-body: {provider: json, path: "http://%s/"}}}
 - endpoint: {path: /fine, response: {}}
+- resource: {path: /rows, new-key: int}
 `, Free(t)))
 	if got := a.Do("POST", "/__admin/runs", ""); got.Status != 201 {
 		t.Fatal(got)
@@ -105,7 +106,7 @@ func TestRun_EachFailedRequestIsCountedOnce(t *testing.T) {
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // it does not repeat a request
 	failed := 0
 	for path, times := range map[string]int{
-		"/404": 3, "/503": 2, "/injected": 4, "/timeout": 1, "/broken": 5, "/broken-503": 2, "/slow": 2, "/limited": 3, "/own": 1, "/fine": 9, "/none": 6,
+		"/404": 3, "/503": 2, "/injected": 4, "/timeout": 1, "/broken": 5, "/broken-503": 2, "/slow": 2, "/limited": 3, "/own": 1, "/fine": 9, "/rows/7": 3, "/none": 6,
 	} {
 		for range times {
 			response, err := client.Get(p.URL + path)
@@ -118,9 +119,9 @@ func TestRun_EachFailedRequestIsCountedOnce(t *testing.T) {
 		}
 	}
 	type kinds struct {
-		All, Injected, Faults, Limited, Own, Unmatched int
-		Declared4xx                                    int `json:"declared_4xx"`
-		Declared5xx                                    int `json:"declared_5xx"`
+		All, Rejected, Injected, Faults, Limited, Own, Unmatched int
+		Declared4xx                                              int `json:"declared_4xx"`
+		Declared5xx                                              int `json:"declared_5xx"`
 	}
 	var report struct {
 		Total struct {
@@ -129,7 +130,7 @@ func TestRun_EachFailedRequestIsCountedOnce(t *testing.T) {
 		}
 	}
 	a.Do("POST", "/__admin/runs/1/stop", "").Into(t, 200, &report)
-	want := kinds{All: failed, Declared4xx: 3, Declared5xx: 4, Injected: 5, Faults: 5, Limited: 2, Own: 1, Unmatched: 6}
+	want := kinds{All: failed, Declared4xx: 3, Declared5xx: 4, Rejected: 3, Injected: 5, Faults: 5, Limited: 2, Own: 1, Unmatched: 6}
 	if report.Total.Failed != want || report.Total.Faults != 9 {
 		t.Errorf("got %+v and %d faults, want %+v and 9", report.Total.Failed, report.Total.Faults, want)
 	}

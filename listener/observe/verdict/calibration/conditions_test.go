@@ -88,10 +88,12 @@ func (c *condition) run(t *testing.T) result {
 	watching.Go(func() { s.watch(over) })
 	s.beginRun()
 	begun := time.Now()
-	driven := make(chan struct{})
+	driven, ended := make(chan struct{}), make(chan struct{})
+	defer close(ended)
 	go func() {
 		load.drive(&c.plan, calmFor+inducedFor+afterFor, 5*time.Second)
 		close(driven)
+		<-ended // the server may have been started by this thread, and ends with it
 	}()
 	from, to := begun.Add(calmFor), begun.Add(calmFor+inducedFor)
 	rest(time.Until(from))

@@ -99,10 +99,14 @@ func begin(t *testing.T, configuration string, files map[string]string, wrap []s
 	}
 	t.Cleanup(s.end)
 	for deadline := time.Now().Add(20 * time.Second); ; rest(20 * time.Millisecond) {
-		if _, err := s.judged(); err == nil {
+		resp, err := asking.Get(strings.TrimSuffix(s.admin, "__admin/") + "readyz")
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		if err == nil && resp.StatusCode == http.StatusOK {
 			return s
 		} else if time.Now().After(deadline) {
-			t.Fatal(err)
+			t.Fatal("the server is not ready: ", err)
 		}
 	}
 }
