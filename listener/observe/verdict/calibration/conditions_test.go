@@ -1,6 +1,5 @@
 //go:build linux && measure
 
-// Package calibration checks the verdict of the program against the measurements of a client.
 package calibration
 
 import (

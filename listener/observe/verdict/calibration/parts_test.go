@@ -48,7 +48,7 @@ func fewPlaces(t *testing.T) condition {
 	}))
 	t.Cleanup(to.Close)
 	return condition{name: "an upstream with 4 connections that is too slow", names: "upstream-wait", sized: true,
-		mock: "- endpoint: {path: /a, response: {proxy: {url: \"" + to.URL + "\", connections: 4}}}\n",
+		mock: "- upstream: {name: real, url: \"" + to.URL + "\", connections: 4}\n- endpoint: {path: /a, response: {proxy: real}}\n",
 		plan: plan{rate: 100, requests: []request{{bytes: get("/a"), declared: slowly}}},
 		induce: func(_ *testing.T, _ *server, end <-chan struct{}) {
 			slow.Store(true)
