@@ -37,15 +37,15 @@ type outcome struct {
 	due bool
 }
 
-func collecting(t *testing.T, timeouts ...time.Duration) (*Set, chan outcome) {
+func collecting(t *testing.T) (*Set, chan outcome) {
 	out := make(chan outcome, 1<<16)
-	s := New(func(e *Entry, due bool) { out <- outcome{e, due} }, timeouts...)
+	s := New(func(e *Entry, due bool) { out <- outcome{e, due} })
 	t.Cleanup(s.Close)
 	return s, out
 }
 
 func TestSet_ReportsInput(t *testing.T) {
-	s, out := collecting(t, 0)
+	s, out := collecting(t)
 	here, there := pair(t)
 	e := &Entry{}
 	for range 3 { // what comes before it is added and what comes later
@@ -73,35 +73,35 @@ func TestSet_ReportsInput(t *testing.T) {
 	s.Wait()
 }
 
-// An entry of a class is due after its timeout, unless it was taken; the order is that of adding them.
+// An entry is due after its timeout, or after the limit set later, unless it was taken.
 func TestSet_Timeouts(t *testing.T) {
-	s, out := collecting(t, time.Millisecond, time.Hour, 0)
-	var all [5]Entry
-	for i := range all {
+	s, out := collecting(t)
+	var all [4]Entry
+	for i, timeout := range []time.Duration{time.Nanosecond, time.Hour, 0, time.Nanosecond} {
 		here, there := pair(t)
 		defer unix.Close(here)
 		defer unix.Close(there)
-		if !s.Add(&all[i], here, Class(i/2)) {
+		if !s.Add(&all[i], here, timeout) {
 			t.Fatal("it was not added")
 		}
 	}
-	for i := range 2 {
-		if got := <-out; got != (outcome{&all[i], true}) {
-			t.Errorf("%d: got %+v", i, got)
-		}
+	s.Take(&all[3])
+	s.Expire()
+	if got := <-out; got != (outcome{&all[0], true}) || len(out) > 0 {
+		t.Errorf("got %+v, and %d others", got, len(out))
 	}
 	s.End()
 	if s.Add(&all[0], 0, 0) {
 		t.Error("an entry was added after the end")
 	}
-	s.Limit(2, time.Millisecond)
-	s.Limit(1, time.Millisecond)
-	late := []*Entry{(<-out).e, (<-out).e, (<-out).e}
-	for i := 2; i < 5; i++ {
-		if !slices.Contains(late, &all[i]) {
-			t.Errorf("%d was not due", i)
-		}
+	for i := range all {
+		s.Limit(&all[i], 0)
 	}
+	s.Expire()
+	if late := []*Entry{(<-out).e, (<-out).e}; !slices.Contains(late, &all[1]) || !slices.Contains(late, &all[2]) || len(out) > 0 {
+		t.Errorf("got %v, and %d others", late, len(out))
+	}
+	s.Done(&all[3])
 	s.Wait()
 }
 
@@ -145,7 +145,7 @@ func modelRun(t *testing.T, random *rand.Rand) {
 			wrong("an entry without input was reported")
 		}
 		finish(c)
-	}, time.Hour)
+	})
 	for range 2000 {
 		mu.Lock()
 		var one *modelled
@@ -229,7 +229,7 @@ func modelRun(t *testing.T, random *rand.Rand) {
 
 // A duplicate waits like the original, which Drop has made epoll forget.
 func TestSet_Duplicate(t *testing.T) {
-	s, out := collecting(t, 0)
+	s, out := collecting(t)
 	here, there := pair(t)
 	e := &Entry{}
 	s.Add(e, here, 0)

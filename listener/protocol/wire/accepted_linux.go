@@ -119,7 +119,7 @@ func (s *accepted) waiting() (*os.File, syscall.RawConn, error) {
 
 // park makes the socket, which nothing uses, wait in a set. If it has a file, that is given up: it
 // takes more memory than all the rest.
-func (s *accepted) park(set *pollset.Set, e *pollset.Entry, in pollset.Class) bool {
+func (s *accepted) park(set *pollset.Set, e *pollset.Entry, timeout time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.uses > 0 {
@@ -135,7 +135,7 @@ func (s *accepted) park(set *pollset.Set, e *pollset.Entry, in pollset.Class) bo
 		s.fd, s.file, s.raw = fd, nil, nil
 	}
 	s.readBy, s.writeBy = time.Time{}, time.Time{}
-	return set.Add(e, s.fd, in)
+	return set.Add(e, s.fd, timeout)
 }
 
 // Read reads what has arrived; if that is nothing, it waits until the deadline.

@@ -28,7 +28,6 @@ type Connection struct {
 	deadlines
 	reading
 	stay *stay // nil where it is not possible
-	place
 	ending
 	// after is called with the time when the response was written, or could not be written.
 	after   func(written time.Time)
@@ -49,6 +48,8 @@ type Connection struct {
 	Visit
 
 	out *bufio.Writer // see Output; nil before the first use
+
+	place
 }
 
 // Visit is when the current request and the last reply came, as time since the base of the clock.

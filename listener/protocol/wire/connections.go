@@ -86,7 +86,7 @@ func New(l net.Listener, log *slog.Logger) *Connections {
 // closed, or have a goroutine.
 func (c *Connections) Stop() {
 	c.Pacer.Close()
-	c.lot.close()
+	c.lot.Close()
 }
 
 // TimeReads makes connections note when they are read, as time since base. It is called before the
@@ -223,11 +223,14 @@ func (c *Connections) isEnding() bool {
 func (c *Connections) ExpireIdle() {
 	c.hurrying.Lock()
 	defer c.hurrying.Unlock()
-	c.lot.hurry(c.moment(), c.patience)
+	c.lot.End()
+	time.AfterFunc(c.patience, c.lot.Expire)
+	time.AfterFunc(c.moment(), c.lot.Expire)
 	now := time.Now()
 	for _, conn := range c.all() { // if setting a deadline fails, reading fails too
 		switch {
 		case conn.idle.Load() == isParked:
+			c.lot.hurry(conn)
 		case conn.upgraded.Load():
 			_ = conn.Conn.SetReadDeadline(now) // wakes the connection
 		case conn.takeIdle():
@@ -306,6 +309,7 @@ func (c *Connections) tick() {
 	c.mu.Unlock()
 	if some {
 		c.leaveIdleOnes()
+		c.lot.Expire()
 	}
 }
 

@@ -18,12 +18,6 @@ import (
 // twice as long.
 const leaveTime = time.Second
 
-// The classes of parked connections.
-const (
-	fresh    pollset.Class = iota // no request has begun to arrive
-	idleOnes                      // they wait for another request
-)
-
 // lot is where connections are parked.
 type lot struct{ *pollset.Set }
 
@@ -40,7 +34,7 @@ type place struct {
 func (p *place) open(conn net.Conn) { p.socket, _ = conn.(*accepted) }
 
 // openLot makes it possible to park connections.
-func (c *Connections) openLot() { c.lot.Set = pollset.New(c.unpark, headerTimeout, idleTimeout) }
+func (c *Connections) openLot() { c.lot.Set = pollset.New(c.unpark) }
 
 // unpark is called when a parked connection has something to read, or has waited for too long.
 func (c *Connections) unpark(e *pollset.Entry, due bool) {
@@ -65,19 +59,19 @@ func (c *Connection) mayPark() bool {
 
 // leave parks the connection, and reports whether it did. If so, another goroutine may serve it already.
 func (c *Connection) leave() bool {
-	p, in := &c.place, idleOnes
-	if p.socket == nil || c.from.lot.Set == nil || c.from.Resume == nil || len(c.held) > 0 {
+	p, timeout := &c.place, idleTimeout
+	if p.socket == nil || c.from.Resume == nil || len(c.held) > 0 {
 		return false
 	}
 	if c.requests == 0 {
-		in = fresh
+		timeout = headerTimeout
 	}
 	c.freeBuffers()
 	c.large, c.grows = false, false
 	c.readInForce, c.restsUntil, c.writeExpires = time.Time{}, 0, 0
 	p.Owner, p.since, p.stays = c, c.from.clock.exactly(), true
 	c.idle.Store(isParked)
-	if p.socket.park(c.from.lot.Set, &p.Entry, in) {
+	if p.socket.park(c.from.lot.Set, &p.Entry, timeout) {
 		return true
 	}
 	c.idle.Store(isBusy)
@@ -108,26 +102,17 @@ func (c *Connections) leaveIdleOnes() {
 	}
 }
 
-// hurry makes parked connections wait only a little longer: those without a request, and idle ones. No
-// others are parked any more.
-func (l lot) hurry(moment, patience time.Duration) {
-	if l.Set != nil {
-		l.End()
-		l.Limit(fresh, moment)
-		l.Limit(idleOnes, patience)
+// hurry makes a parked connection wait only a little longer. No others are parked any more.
+func (l lot) hurry(c *Connection) {
+	wait := c.from.patience
+	if c.requests == 0 {
+		wait = c.from.moment()
 	}
-}
-
-func (l lot) close() {
-	if l.Set != nil {
-		l.Close()
-	}
+	l.Limit(&c.place.Entry, wait)
 }
 
 // Drain waits until no connection is parked, and none will be.
 func (c *Connections) Drain() {
-	if c.lot.Set != nil {
-		c.lot.End()
-		c.lot.Wait()
-	}
+	c.lot.End()
+	c.lot.Wait()
 }

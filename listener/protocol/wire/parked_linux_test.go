@@ -23,14 +23,11 @@ type parking struct {
 
 const answered = "HTTP/1.1 204 No Content\r\n\r\n"
 
-// parks starts a listener. Set the timeouts of parked connections to test these.
-func parks(t *testing.T, timeouts ...time.Duration) *parking {
+// parks starts a listener.
+func parks(t *testing.T) *parking {
 	l, err := Listen(context.Background(), "tcp", "127.0.0.1:0", false)
 	must(t, err)
 	p := &parking{Connections: New(l, slog.New(slog.DiscardHandler))}
-	if timeouts != nil {
-		p.lot.Set = pollset.New(p.unpark, timeouts...)
-	}
 	served(p.Connections, stub{plain: func(c *Connection, _ *Plain) error {
 		_, err := io.WriteString(c, answered)
 		return err
@@ -119,29 +116,26 @@ func TestParked_IsServed(t *testing.T) {
 // stops; and it does not keep the server from ending.
 func TestParked_Ends(t *testing.T) {
 	for name, end := range map[string]func(p *parking, conn net.Conn){
-		"the client leaves":  func(_ *parking, conn net.Conn) { _ = conn.(*net.TCPConn).CloseWrite() },
-		"it is late":         nil,
+		"the client leaves": func(_ *parking, conn net.Conn) { _ = conn.(*net.TCPConn).CloseWrite() },
+		"it is late": func(p *parking, _ net.Conn) {
+			p.lot.Limit(&p.all()[0].place.Entry, 0)
+			p.lot.Expire()
+		},
 		"the server stops":   func(p *parking, _ net.Conn) { _ = p.End(0); p.ExpireIdle() },
 		"the server is left": func(p *parking, _ net.Conn) { p.CloseAll() },
 	} {
-		timeouts := []time.Duration{time.Hour, time.Hour}
-		if end == nil {
-			timeouts = []time.Duration{time.Millisecond, time.Millisecond}
-		}
 		for _, requests := range []int{0, 1} {
-			p := parks(t, timeouts...)
+			p := parks(t)
 			conn, err := net.Dial("tcp", p.Addr().String())
 			must(t, err)
 			defer conn.Close()
 			in := bufio.NewReader(conn)
-			if requests > 0 && end != nil {
+			if requests > 0 {
 				asks(t, conn, in, whole, 1)
 			}
-			if end != nil {
-				for all := p.all(); len(all) == 0 || all[0].idle.Load() != isParked; all = p.all() {
-				}
-				end(p, conn)
+			for all := p.all(); len(all) == 0 || all[0].idle.Load() != isParked; all = p.all() {
 			}
+			end(p, conn)
 			if rest, err := io.ReadAll(in); len(rest) > 0 || err != nil {
 				t.Errorf("%s, after %d requests: %q, %v", name, requests, rest, err)
 			}
@@ -160,7 +154,7 @@ func TestParked_LastCall(t *testing.T) {
 	must(t, p.End(time.Hour))
 	p.ExpireIdle()
 	asks(t, conn, in, whole, 1)
-	if c.place.socket.park(p.lot.Set, &c.place.Entry, idleOnes) {
+	if c.place.socket.park(p.lot.Set, &c.place.Entry, 0) {
 		t.Error("it was parked again")
 	}
 }
@@ -169,7 +163,7 @@ func TestParked_LastCall(t *testing.T) {
 func TestParked_NotOnceClosed(t *testing.T) {
 	_, server := accept(t, "127.0.0.1")
 	must(t, server.Close())
-	s := pollset.New(nil, 0)
+	s := pollset.New(nil)
 	defer s.Close()
 	if server.park(s, &pollset.Entry{}, 0) {
 		t.Error("it was parked")

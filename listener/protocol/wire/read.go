@@ -227,7 +227,7 @@ func (c *Connection) beginIdle(state uint32) {
 	c.idle.Store(state)
 }
 
-// takeIdle makes the connection busy, and reports whether it was idle.
+// takeIdle makes the connection busy, and reports whether it was idle. It is for other goroutines.
 func (c *Connection) takeIdle() bool {
 	for {
 		switch state := c.idle.Load(); {
@@ -242,7 +242,7 @@ func (c *Connection) takeIdle() bool {
 // leaveIdle makes the connection no longer idle. If ExpireIdle or wake has already done so, leaveIdle waits until
 // they have set their deadlines: a deadline that is set later would apply to the request.
 func (c *Connection) leaveIdle() {
-	if c.resting && !c.takeIdle() {
+	if c.resting && c.idle.Swap(isBusy) == isBusy {
 		c.from.hurrying.Lock()
 		defer c.from.hurrying.Unlock()
 	}

@@ -28,9 +28,11 @@ func (c *Connection) asksInside() (left, inside bool) { return false, false }
 // lot is where connections are parked: nowhere.
 type lot struct{}
 
-func (lot) close()                               {}
-func (lot) forget(*Connection)                   {}
-func (lot) hurry(moment, patience time.Duration) {}
+func (lot) Close()             {}
+func (lot) End()               {}
+func (lot) Expire()            {}
+func (lot) forget(*Connection) {}
+func (lot) hurry(*Connection)  {}
 
 type place struct{ late bool }
 
