@@ -28,6 +28,7 @@ type place struct {
 	since  time.Duration
 	stays  bool // it could not be parked
 	quick  bool // its last request came soon after it was parked
+	woken  bool // it was parked, and has something to read
 	late   bool // it was parked for too long
 }
 
@@ -43,6 +44,7 @@ func (c *Connections) unpark(e *pollset.Entry, due bool) {
 	switch p.late, p.stays = due, false; {
 	case !due:
 		conn.idle.Store(isBusy)
+		p.woken = true
 		p.quick = conn.requests > 0 && c.clock.exactly()-p.since < leaveTime
 	case conn.secured == nil:
 		_ = conn.CloseNow() // the client expects no response

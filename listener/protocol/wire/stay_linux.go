@@ -53,9 +53,11 @@ func (c *Connection) read(b []byte, part bool) (int, error) {
 	if s == nil || c.secured != nil {
 		return c.Stream().Read(b)
 	}
-	if s.parks = !part && c.mayPark(); s.parks && c.requests > 0 {
+	s.parks = !part && c.mayPark()
+	if s.parks && c.requests > 0 && !c.woken {
 		return 0, errIdle // the client sends nothing before it has the response
 	}
+	c.woken = false
 	s.b, s.n, s.err = b, 0, nil
 	s.plain = c.requests > 0 && !part && !c.inBody && !c.grows
 	err := s.raw.Read(s.turn)
