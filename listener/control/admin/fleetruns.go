@@ -46,7 +46,7 @@ func (a *Admin) startFleetRun(w http.ResponseWriter, r *http.Request) {
 	if body.Name = strings.TrimSpace(body.Name); !isRunName(w, body.Name) {
 		return
 	}
-	if _, fine := settleOf(w, body.Settle); !fine || !isSchedule(w, body.Schedule) {
+	if _, fine := settleOf(w, body.Settle, body.Schedule); !fine {
 		return
 	}
 	run, err := a.fleet.Begin(context.WithoutCancel(r.Context()), fleet.Beginning(body))

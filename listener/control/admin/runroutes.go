@@ -91,8 +91,8 @@ func (a *Admin) startRun(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "id is not valid; expected at most 64 lower-case letters, digits and dashes, beginning with a letter")
 		return
 	}
-	settle, fine := settleOf(w, body.Settle)
-	if !fine || !isSchedule(w, body.Schedule) {
+	settle, fine := settleOf(w, body.Settle, body.Schedule)
+	if !fine {
 		return
 	}
 	entry, err := a.runs.Begin(runs.Beginning{ID: body.ID, Name: body.Name, Fleet: (*runs.Membership)(body.Fleet), Settle: settle, Schedule: (*arrivals.Schedule)(body.Schedule)})
@@ -117,26 +117,18 @@ func isRunName(w http.ResponseWriter, name string) bool {
 	return fine
 }
 
-// isSchedule reports whether a schedule is valid or missing, and refuses the request if it is not.
-func isSchedule(w http.ResponseWriter, s *arrivals.NewSchedule) bool {
-	problem := s.Problem()
+// settleOf parses how long the webhooks of a run are waited for. It refuses the request if the text is
+// not a duration, or if the schedule is not valid.
+func settleOf(w http.ResponseWriter, text string, schedule *arrivals.NewSchedule) (settle time.Duration, fine bool) {
+	settle, err := time.ParseDuration(cmp.Or(text, runs.DefaultSettle.String()))
+	problem := schedule.Problem()
+	if err != nil || settle < 0 {
+		problem = fmt.Sprintf("settle is %q; expected a duration of 0 or more, such as 30s", text)
+	}
 	if problem != "" {
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", problem)
 	}
-	return problem == ""
-}
-
-// settleOf parses how long the webhooks of a run are waited for, and refuses the request if the text is
-// not a duration.
-func settleOf(w http.ResponseWriter, text string) (settle time.Duration, fine bool) {
-	if text == "" {
-		return runs.DefaultSettle, true
-	}
-	settle, err := time.ParseDuration(text)
-	if fine = err == nil && settle >= 0; !fine {
-		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", fmt.Sprintf("settle is %q; expected a duration of 0 or more, such as 30s", text))
-	}
-	return settle, fine
+	return settle, problem == ""
 }
 
 // showTotals returns the totals of a run in a form that can be added up. ?after=SECOND leaves out

@@ -57,11 +57,9 @@ type part struct {
 
 // Beginning says how a run begins.
 type Beginning struct {
-	Name   string `json:"name,omitempty" doc:"name of the run, at most 100 characters"`
-	Reset  bool   `json:"reset-state,omitempty" doc:"true drops the changes to all rows first"`
-	Settle string `json:"settle,omitempty" doc:"how long after its end the webhooks of the run are waited for, such as 2m; 30s by default, 0s for not at all"`
-	// Schedule is what the load generator is to do at all replicas together, to which it sends equal
-	// parts.
+	Name     string                `json:"name,omitempty" doc:"name of the run, at most 100 characters"`
+	Reset    bool                  `json:"reset-state,omitempty" doc:"true drops the changes to all rows first"`
+	Settle   string                `json:"settle,omitempty" doc:"how long after its end the webhooks of the run are waited for, such as 2m; 30s by default, 0s for not at all"`
 	Schedule *arrivals.NewSchedule `json:"schedule,omitempty" doc:"what the load generator is to do, at all replicas together: the report compares arrivals with it"`
 
 	Force bool `json:"force,omitempty" doc:"true begins the run on the replicas that are ready, even if not all agree"`
@@ -101,11 +99,10 @@ func (f *Fleet) Begin(ctx context.Context, b Beginning) (*Run, error) {
 		r.Name = "run " + r.ID
 	}
 	r.begin = time.Now()
-	part := b.Schedule
-	if part != nil {
-		part = &arrivals.NewSchedule{Rate: part.Rate / float64(len(r.parts)), Process: part.Process}
+	if s := b.Schedule; s != nil {
+		b.Schedule = &arrivals.NewSchedule{Rate: s.Rate / float64(len(r.parts)), Process: s.Process}
 	}
-	body, err := json.Marshal(map[string]any{"id": r.ID, "name": r.Name, "fleet": r.member, "settle": b.Settle, "schedule": part})
+	body, err := json.Marshal(map[string]any{"id": r.ID, "name": r.Name, "fleet": r.member, "settle": b.Settle, "schedule": b.Schedule})
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"fmt"
 	"slices"
 
 	"mockserver/internal/histogram"
@@ -37,25 +36,6 @@ type ScheduleReport struct {
 	arrivals.Schedule
 	ErrorP50 statistics.Figure `json:"error_p50" doc:"how far requests arrived from when they were due, median; for poisson, how much longer than expected the requests of 10 ms took to arrive"`
 	ErrorP99 statistics.Figure `json:"error_p99" doc:"the same, 99th percentile"`
-}
-
-// Rows returns the figures for the page of a report.
-func (a *Arrivals) Rows() [][2]string {
-	rows := [][2]string{
-		{"Requests that arrived", countText(a.Arrivals)},
-		{"Bursts (0 evenly spaced, 1 random, above 1 in bursts)", intervalText(&a.Dispersion, verdict.Short)},
-		{"Most requests in 10 ms", countText(a.Burst)},
-		{"Longest time without a request", msText(a.LongestGap)},
-		{"Unexpected stops", countText(a.Stops)},
-		{"New connections a second", rateText(a.ConnectionRate)},
-		{"Requests for each new connection", figureText(a.PerConnection, rateText)},
-		{"Sent before the response before had come", intervalText(&a.OverlapShare, shareText)},
-	}
-	if s := a.Schedule; s != nil {
-		name := fmt.Sprintf("Off its schedule (%s a second, %s)", rateText(s.Rate), s.Process)
-		rows = append(rows, [2]string{name + ", p50", intervalText(&s.ErrorP50, msText)}, [2]string{name + ", p99", intervalText(&s.ErrorP99, msText)})
-	}
-	return rows
 }
 
 // arrivalsOf returns how the requests of a run arrived. total is the run as a sample, and times are its

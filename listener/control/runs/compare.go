@@ -222,27 +222,33 @@ func fill(into any, a, b *source) {
 func Compare(a, b *Report) *Comparison {
 	c := Comparison{A: a.Entry(), B: b.Entry(), Remarks: remarksOn(a, b), Reasons: causePairs(a.Verdict.Reasons, b.Verdict.Reasons), Explanations: causePairs(a.Verdict.Explanations, b.Verdict.Explanations), Endpoints: []EndpointPair{}}
 	fill(&c.Total, a.source(), b.source())
-	in := map[string]*EndpointReport{}
-	for i := range b.Endpoints {
-		in[b.Endpoints[i].ID] = &b.Endpoints[i]
-	}
-	pair := func(named, one, other *EndpointReport) {
-		p := EndpointPair{Endpoint: named.Endpoint, Host: named.Host, If: named.If}
-		fill(&p.Differences, one.source(a.Total.Seconds), other.source(b.Total.Seconds))
-		c.Endpoints = append(c.Endpoints, p)
-	}
-	for i := range a.Endpoints {
-		one := &a.Endpoints[i]
-		pair(one, one, in[one.ID])
-		delete(in, one.ID)
-	}
-	for i := range b.Endpoints {
-		if one := &b.Endpoints[i]; in[one.ID] != nil {
-			pair(one, nil, one)
-		}
+	for _, p := range paired(a.Endpoints, b.Endpoints) {
+		named := cmp.Or(p[0], p[1])
+		e := EndpointPair{Endpoint: named.Endpoint, Host: named.Host, If: named.If}
+		fill(&e.Differences, p[0].source(a.Total.Seconds), p[1].source(b.Total.Seconds))
+		c.Endpoints = append(c.Endpoints, e)
 	}
 	c.find()
 	return &c
+}
+
+// paired returns the endpoints of two runs in pairs: those of a, then those that only b has. One of a
+// pair may be nil.
+func paired(a, b []EndpointReport) (pairs [][2]*EndpointReport) {
+	in := map[string]*EndpointReport{}
+	for i := range b {
+		in[b[i].ID] = &b[i]
+	}
+	for i := range a {
+		pairs = append(pairs, [...]*EndpointReport{&a[i], in[a[i].ID]})
+		delete(in, a[i].ID)
+	}
+	for i := range b {
+		if one := in[b[i].ID]; one != nil {
+			pairs = append(pairs, [...]*EndpointReport{nil, one})
+		}
+	}
+	return pairs
 }
 
 // endpointFigures is an endpoint with a figure that its report does not contain.
@@ -408,23 +414,15 @@ func remarksOn(a, b *Report) []string {
 
 // declaredOtherwise names the endpoints that had requests in only one of two runs, or that were declared differently.
 func declaredOtherwise(a, b []EndpointReport) string {
-	in := map[string]*EndpointReport{}
-	for i := range b {
-		in[b[i].ID] = &b[i]
-	}
 	var names []string
-	for i := range a {
-		switch other := in[a[i].ID]; {
+	for _, p := range paired(a, b) {
+		switch one, other := p[0], p[1]; {
+		case one == nil:
+			names = append(names, other.Endpoint+" had requests only in b")
 		case other == nil:
-			names = append(names, a[i].Endpoint+" had requests only in a")
-		case other.Declaration != a[i].Declaration:
-			names = append(names, a[i].Endpoint+" is declared differently")
-		}
-		delete(in, a[i].ID)
-	}
-	for i := range b {
-		if in[b[i].ID] != nil {
-			names = append(names, b[i].Endpoint+" had requests only in b")
+			names = append(names, one.Endpoint+" had requests only in a")
+		case other.Declaration != one.Declaration:
+			names = append(names, one.Endpoint+" is declared differently")
 		}
 	}
 	if len(names) == 0 {

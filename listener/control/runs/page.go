@@ -38,14 +38,9 @@ var reportTemplates = sync.OnceValues(func() (*template.Template, error) {
 
 		"operations": operationsText, "share": shareText, "ms": msText, "short": verdict.Short,
 		"cores": func(figure *float64) string { return figureText(figure, verdict.Short) },
-		"times": times, "explanations": explanations,
+		"times": times,
 	}).ParseFS(reportFiles, "report/*.html")
 })
-
-// explanations returns the explanations of a run that are about the load generator, or all others.
-func explanations(r *Report, ofGenerator bool) []RunCause {
-	return slices.DeleteFunc(slices.Clone(r.Verdict.Explanations), func(c RunCause) bool { return verdict.IsOfGenerator(c.Code) != ofGenerator })
-}
 
 // timesRow is one table row of times, by percentile.
 type timesRow struct {

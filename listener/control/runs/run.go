@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -137,7 +136,7 @@ func (r *run) sampled(s verdict.Sample, v verdict.Verdict, end *verdict.Reading)
 func (r *run) verdict(whole verdict.Verdict) RunVerdict {
 	v := RunVerdict{
 		Late: whole.Late, Size: whole.Size, Added: whole.Added, Untrusted: r.bad, Judged: r.judged,
-		Decisive: []string{}, Reasons: causes(r.held), Explanations: r.explanations(&whole), Changes: append([]Change{}, r.changes...), Unknown: whole.Unknown,
+		Decisive: []string{}, Reasons: causes(r.held), Explanations: causes(r.explain), Changes: append([]Change{}, r.changes...), Unknown: whole.Unknown,
 	}
 	for _, reason := range whole.Reasons {
 		c := r.held[reason.Code]
@@ -162,21 +161,6 @@ func (r *run) verdict(whole verdict.Verdict) RunVerdict {
 		v.Text = "The timing of this run can be trusted."
 	}
 	return v
-}
-
-// explanations lists the explanations of a run. Those about the load generator are of the whole run.
-func (r *run) explanations(whole *verdict.Verdict) []RunCause {
-	all := maps.Clone(r.explain)
-	for _, e := range whole.Explanations {
-		if verdict.IsOfGenerator(e.Code) {
-			seconds := 0.0
-			if c := all[e.Code]; c != nil {
-				seconds = c.Seconds
-			}
-			all[e.Code] = &RunCause{Code: e.Code, Text: e.Text, Number: e.Number, Threshold: e.Threshold, Unit: e.Unit, Seconds: seconds}
-		}
-	}
-	return causes(all)
 }
 
 // entry returns the entry of a run in the list, as of the reading now.

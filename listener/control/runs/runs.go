@@ -206,47 +206,40 @@ func (r *Runs) forgetTotals() {
 // Report returns the report of a run, up to now if it is active. It returns nil if the run does not
 // exist.
 func (r *Runs) Report(id string) *Report {
-	one, report := r.find(id)
-	if one == nil || report != nil {
-		return report
+	report, totals := r.current(id)
+	if report == nil && totals != nil {
+		return totals.Report()
 	}
-	last, now := r.sampler.Read(), r.setting() // Read, not Now: frequent reports would make tiny samples
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if one.report != nil { // it ended in between
-		return one.report
-	}
-	return one.totalsAt(&last, now).Report()
+	return report
 }
 
 // Totals returns the totals of a run, up to now if it is active, with the points that end after
 // the given second of the run. It returns nil if the run does not exist, or if it has ended and is
 // not one of the last fleet runs.
 func (r *Runs) Totals(id string, after float64) *Totals {
-	one, report := r.find(id)
-	if one == nil {
-		return nil
-	}
-	var totals *Totals
-	if report == nil {
-		last, now := r.sampler.Read(), r.setting()
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if one.report == nil {
-			totals = one.totalsAt(&last, now)
-		}
-	} else {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-	}
+	_, totals := r.current(id)
 	if totals == nil {
-		if totals = one.totals; totals == nil {
-			return nil
-		}
+		return nil
 	}
 	later := *totals
 	later.Timeline = slices.DeleteFunc(slices.Clone(totals.Timeline), func(p Point) bool { return p.At <= after })
 	return &later
+}
+
+// current returns the report of a run that has ended, with its totals if they are kept, or only the
+// totals of an active one, up to now.
+func (r *Runs) current(id string) (*Report, *Totals) {
+	one, _ := r.find(id)
+	if one == nil {
+		return nil, nil
+	}
+	last, now := r.sampler.Read(), r.setting() // Read, not Now: frequent reports would make tiny samples
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if one.report == nil {
+		return nil, one.totalsAt(&last, now)
+	}
+	return one.report, one.totals
 }
 
 // setting returns the data that a report needs in addition to its run.

@@ -45,7 +45,6 @@ func (r *Ring) Arrive(at, last time.Duration) {
 
 // Figures describes all arrivals since the recorder began.
 type Figures struct {
-	Until       time.Duration      // the time up to which arrivals are counted, since the recorder began
 	Requests    uint64             // that arrived
 	First       uint64             // that were the first of their connection
 	Overlapping uint64             // that came while a response of their connection was under way

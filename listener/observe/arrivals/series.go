@@ -56,7 +56,7 @@ func (s *Series) Read(rings []*Ring, now time.Duration) Figures {
 	if s.next = max(s.next, end); lapped {
 		s.left = 0
 	}
-	f := Figures{Until: time.Duration(s.next) * cell}
+	var f Figures
 	for _, r := range rings {
 		f.First += r.first.Load()
 		f.Overlapping += r.overlapping.Load()

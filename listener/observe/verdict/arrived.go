@@ -16,7 +16,7 @@ func arrivedBetween(a, b *Reading) Arrived {
 		Arrivals: after.Requests - before.Requests, Openers: after.First - before.First, Overlapping: after.Overlapping - before.Overlapping,
 		Stops: stops.Count, LongestStop: Milliseconds(stops.Max),
 	}
-	if apart := after.Until - before.Until; apart > 0 {
+	if apart := b.Counts.Time.Sub(a.Counts.Time); apart > 0 {
 		s.ArrivalRate = float64(s.Arrivals) / apart.Seconds()
 	}
 	return s
@@ -50,13 +50,10 @@ func (s *Sample) stopsText() string {
 		wording.Count(int(s.Stops), "time"), Short(s.LongestStop))
 }
 
-// manyArrivals is the rate, in requests a second, above which connections that are not kept cost the
-// client and the server much.
-const manyArrivals = 500
-
-// openerShare returns the share of requests that were the first of their connection.
+// openerShare returns the share of requests that were the first of their connection. At low rates,
+// connections that are not kept cost little.
 func (s *Sample) openerShare() *float64 {
-	if s.ArrivalRate <= manyArrivals {
+	if s.ArrivalRate <= 500 {
 		return new(0.0)
 	}
 	return new(float64(s.Openers) / float64(s.Arrivals))
