@@ -8,6 +8,7 @@ import (
 
 	"mockserver/dispatcher"
 	"mockserver/internal/address"
+	"mockserver/listener"
 	"mockserver/listener/observe/verdict"
 )
 
@@ -57,30 +58,22 @@ func (a *Admin) listWebhooks(w http.ResponseWriter, r *http.Request) {
 	respond(w, http.StatusOK, a.deliveries(most))
 }
 
-// fireWebhook sends a pending webhook now.
-func (a *Admin) fireWebhook(w http.ResponseWriter, r *http.Request) {
-	a.order(w, r, a.server.FireWebhook, "fired")
-}
-
-// cancelWebhook cancels a pending webhook.
-func (a *Admin) cancelWebhook(w http.ResponseWriter, r *http.Request) {
-	a.order(w, r, a.server.CancelWebhook, "cancelled")
-}
-
-// order fires or cancels a pending webhook.
-func (a *Admin) order(w http.ResponseWriter, r *http.Request, do func(id string) error, done string) {
-	id := r.PathValue("id")
-	switch err := do(id); {
-	case errors.Is(err, dispatcher.ErrUnknown):
-		refuse(w, http.StatusNotFound, "webhook_not_found", "No such webhook", fmt.Sprintf("webhook %q is not pending; GET /__admin/webhooks lists them", id))
-	case errors.Is(err, dispatcher.ErrInFlight):
-		refuse(w, http.StatusConflict, "webhook_in_flight", "Webhook in flight", "the webhook is being sent")
-	case errors.Is(err, dispatcher.ErrClosed):
-		refuse(w, http.StatusServiceUnavailable, "stopping", "Stopping", "the server is stopping")
-	case err != nil:
-		refuse(w, http.StatusInternalServerError, "internal", "Internal error", err.Error())
-	default:
-		a.log.Info("webhook "+done+" by the admin address", "id", id)
-		respond(w, http.StatusOK, state{id, done})
+// order returns the handler that fires or cancels a pending webhook.
+func (a *Admin) order(do func(s *listener.Server, id string) error, done string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		id := r.PathValue("id")
+		switch err := do(a.server, id); {
+		case errors.Is(err, dispatcher.ErrUnknown):
+			refuse(w, http.StatusNotFound, "webhook_not_found", "No such webhook", fmt.Sprintf("webhook %q is not pending; GET /__admin/webhooks lists them", id))
+		case errors.Is(err, dispatcher.ErrInFlight):
+			refuse(w, http.StatusConflict, "webhook_in_flight", "Webhook in flight", "the webhook is being sent")
+		case errors.Is(err, dispatcher.ErrClosed):
+			refuse(w, http.StatusServiceUnavailable, "stopping", "Stopping", "the server is stopping")
+		case err != nil:
+			refuse(w, http.StatusInternalServerError, "internal", "Internal error", err.Error())
+		default:
+			a.log.Info("webhook "+done+" by the admin address", "id", id)
+			respond(w, http.StatusOK, state{id, done})
+		}
 	}
 }

@@ -71,11 +71,6 @@ func (a *Admin) ofFleet(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// showFleet returns the state of all replicas.
-func (a *Admin) showFleet(w http.ResponseWriter, r *http.Request) {
-	respond(w, http.StatusOK, a.fleet.Look(r.Context()))
-}
-
 // showReplica returns the state of this replica. It needs no fleet, so that a command can
 // coordinate servers that know nothing of each other.
 func (a *Admin) showReplica(w http.ResponseWriter, _ *http.Request) {

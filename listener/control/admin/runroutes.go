@@ -17,12 +17,6 @@ import (
 	"mockserver/listener/observe/verdict"
 )
 
-// showVerdict returns the verdict on the last seconds.
-func (a *Admin) showVerdict(w http.ResponseWriter, _ *http.Request) {
-	v, _ := a.sampler.Current()
-	respond(w, http.StatusOK, v)
-}
-
 // shownSamples contains the figures on which the verdict is based.
 type shownSamples struct {
 	Samples   []verdict.Sample `json:"samples" doc:"one sample a second, the oldest first"`

@@ -90,11 +90,6 @@ type shownEndpoints struct {
 	Endpoints []shownEndpoint `json:"endpoints" doc:"the endpoints in the order of declaration, then the WebSockets"`
 }
 
-// listEndpoints returns the endpoints that are served.
-func (a *Admin) listEndpoints(w http.ResponseWriter, _ *http.Request) {
-	respond(w, http.StatusOK, shownEndpoints{a.withRequests(a.shownEndpoints())})
-}
-
 // showEndpoint returns one endpoint.
 func (a *Admin) showEndpoint(w http.ResponseWriter, r *http.Request) {
 	list := a.shownEndpoints()
@@ -179,11 +174,6 @@ func (a *Admin) removeEndpoint(w http.ResponseWriter, r *http.Request) {
 type shownSpec struct {
 	Endpoints []shownEndpoint `json:"endpoints" doc:"the endpoints in the order of declaration, then the WebSockets"`
 	Changed   bool            `json:"changed" doc:"whether a request has changed it, so that it differs from the files"`
-}
-
-// showSpec returns the specification that is served, and whether a request has changed it.
-func (a *Admin) showSpec(w http.ResponseWriter, _ *http.Request) {
-	respond(w, http.StatusOK, shownSpec{a.withRequests(a.shownEndpoints()), a.brought.Load() == a.server.Spec()})
 }
 
 // replaceSpec replaces the specification with the one in the body of a request. With ?check=true,

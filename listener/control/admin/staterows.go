@@ -112,10 +112,6 @@ type shownSnapshots struct {
 	Snapshots []data.Snapshot `json:"snapshots" doc:"the snapshots, the oldest first"`
 }
 
-func (a *Admin) listSnapshots(w http.ResponseWriter, _ *http.Request) {
-	respond(w, http.StatusOK, shownSnapshots{a.server.Control().Data().Snapshots()})
-}
-
 func (a *Admin) removeSnapshot(w http.ResponseWriter, r *http.Request) {
 	if err := a.server.Control().Data().Forget(r.PathValue("name")); err != nil {
 		refuseRows(w, err)
@@ -211,22 +207,21 @@ func (a *Admin) showRows(w http.ResponseWriter, r *http.Request) {
 	respond(w, http.StatusOK, shown)
 }
 
-func (a *Admin) putRow(w http.ResponseWriter, r *http.Request)   { a.writeRow(w, r, false) }
-func (a *Admin) mergeRow(w http.ResponseWriter, r *http.Request) { a.writeRow(w, r, true) }
-
-// writeRow writes the row in the body, and returns the resulting row.
-func (a *Admin) writeRow(w http.ResponseWriter, r *http.Request, merge bool) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largestRow))
-	if err != nil {
-		refuse(w, http.StatusRequestEntityTooLarge, "payload_too_large", "Request body too large", "the body is larger than 16 MiB, or cannot be read")
-		return
+// writeRow returns the handler that writes the row in the body, and responds with the resulting row.
+func (a *Admin) writeRow(merge bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largestRow))
+		if err != nil {
+			refuse(w, http.StatusRequestEntityTooLarge, "payload_too_large", "Request body too large", "the body is larger than 16 MiB, or cannot be read")
+			return
+		}
+		row, err := a.server.Control().Data().Put(r.PathValue("set"), partOf(r), []byte(r.PathValue("key")), body, merge)
+		if err != nil {
+			refuseRows(w, err)
+			return
+		}
+		respond(w, http.StatusOK, json.RawMessage(row))
 	}
-	row, err := a.server.Control().Data().Put(r.PathValue("set"), partOf(r), []byte(r.PathValue("key")), body, merge)
-	if err != nil {
-		refuseRows(w, err)
-		return
-	}
-	respond(w, http.StatusOK, json.RawMessage(row))
 }
 
 // largestRow is the maximum size of a row in bytes.

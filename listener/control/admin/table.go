@@ -3,6 +3,8 @@ package admin
 import (
 	"net/http"
 
+	"mockserver/config/settings"
+	"mockserver/listener"
 	"mockserver/listener/control/fleet"
 	"mockserver/listener/control/runs"
 	"mockserver/listener/memory/data"
@@ -19,6 +21,11 @@ const (
 // ok returns the response of most requests: 200, with a body of one of these types.
 func ok(values ...any) map[int][]any { return map[int][]any{http.StatusOK: values} }
 
+// shows returns the route of a GET that responds with a value and has no parameters.
+func shows[T any](path, what string, value func() T) route {
+	return route{withToken, http.MethodGet, path, func(w http.ResponseWriter, _ *http.Request) { respond(w, http.StatusOK, value()) }, what, nil, nil, ok(*new(T))}
+}
+
 // table returns all requests of the API.
 func (a *Admin) table() []route {
 	configuration := []any{"application/yaml", "application/json", "application/edn"}
@@ -29,11 +36,14 @@ func (a *Admin) table() []route {
 		{forAnybody, "GET", "/__admin/ca.pem", a.named(a.started(a.showCA)), "the CA that clients have to trust; 404 without --tls auto", nil, nil, ok(pemMedia)},
 		{asThePage, "GET", indexPath, a.showIndex, "this list", nil, nil, ok(index{})},
 		{asThePage, "GET", documentPath, a.showDocument, "the OpenAPI document of the admin API", nil, nil, ok(map[string]any{})},
-		{withToken, "GET", "/__admin/endpoints", a.listEndpoints, "the endpoints that are served, in order, then the WebSockets", nil, nil, ok(shownEndpoints{})},
+		shows("/__admin/endpoints", "the endpoints that are served, in order, then the WebSockets", func() shownEndpoints { return shownEndpoints{a.withRequests(a.shownEndpoints())} }),
 		{withToken, "POST", "/__admin/endpoints", a.addEndpoint, "add one endpoint, in front of all others", nil, configuration, map[int][]any{http.StatusCreated: {changed{}}}},
 		{withToken, "GET", "/__admin/endpoints/{id}", a.showEndpoint, "one endpoint", nil, nil, ok(shownEndpoint{})},
 		{withToken, "DELETE", "/__admin/endpoints/{id}", a.removeEndpoint, "remove one endpoint", nil, nil, ok(changed{})},
-		{withToken, "GET", "/__admin/spec", a.showSpec, "what is served, and whether requests changed it", nil, nil, ok(shownSpec{})},
+		shows("/__admin/spec", "what is served, and whether requests changed it",
+			func() shownSpec {
+				return shownSpec{a.withRequests(a.shownEndpoints()), a.brought.Load() == a.server.Spec()}
+			}),
 		{withToken, "PUT", "/__admin/spec", a.replaceSpec, "serve this configuration instead",
 			[]parameter{{"check", "boolean", "if true, only what is wrong with it is reported"}, {"change", "integer", "number of a change to all replicas, set by the replica that passes it on"}}, configuration, ok(changed{})},
 		{withToken, "POST", "/__admin/reload", a.reload, "read the configuration files again", nil, nil, ok(changed{})},
@@ -41,26 +51,29 @@ func (a *Admin) table() []route {
 		{withToken, "DELETE", "/__admin/journal", a.resetJournal, "delete the requests that were kept; counters stay", nil, nil, ok(state{})},
 		{withToken, "POST", "/__admin/verify", a.verify, "were there as many requests as expected? 422 if not", nil, []any{verification{}},
 			map[int][]any{http.StatusOK: {verdictOnCount{}}, http.StatusUnprocessableEntity: {verdictOnCount{}}}},
-		{withToken, "GET", "/__admin/unmatched", a.showUnmatched, "the different requests that no endpoint answered, with the reasons", nil, nil, ok(shownMisses{})},
+		shows("/__admin/unmatched", "the different requests that no endpoint answered, with the reasons",
+			func() shownMisses { return shownMisses{a.server.Unmatched(), a.server.Counts().Distinct} }),
 		{withToken, "GET", "/__admin/webhooks", a.listWebhooks, "pending webhooks, the next one first, and the outcomes of the rest",
 			[]parameter{{"limit", "integer", "how many are shown, 100 by default, at most 10,000"}}, nil, ok(shownDeliveries{})},
-		{withToken, "DELETE", "/__admin/webhooks/{id}", a.cancelWebhook, "cancel a pending webhook", nil, nil, ok(state{})},
-		{withToken, "POST", "/__admin/webhooks/{id}/fire", a.fireWebhook, "send a pending webhook now", nil, nil, ok(state{})},
+		{withToken, "DELETE", "/__admin/webhooks/{id}", a.order((*listener.Server).CancelWebhook, "cancelled"), "cancel a pending webhook", nil, nil, ok(state{})},
+		{withToken, "POST", "/__admin/webhooks/{id}/fire", a.order((*listener.Server).FireWebhook, "fired"), "send a pending webhook now", nil, nil, ok(state{})},
 		{withToken, "GET", "/__admin/state", a.showState, "the sets of rows", nil, nil, ok(shownSets{})},
 		{withToken, "POST", "/__admin/state/reset", a.resetState, "drop the changes to rows, in all sets or some; picks start over", nil, []any{asksReset{}}, ok(state{})},
-		{withToken, "GET", "/__admin/state/snapshots", a.listSnapshots, "the snapshots of the changes, the oldest first", nil, nil, ok(shownSnapshots{})},
+		shows("/__admin/state/snapshots", "the snapshots of the changes, the oldest first", func() shownSnapshots { return shownSnapshots{a.server.Control().Data().Snapshots()} }),
 		{withToken, "POST", "/__admin/state/snapshots", a.takeSnapshot, "save the current changes under a name", nil, []any{asksSnapshot{}}, map[int][]any{http.StatusCreated: {data.Snapshot{}}}},
 		{withToken, "DELETE", "/__admin/state/snapshots/{name}", a.removeSnapshot, "delete a snapshot", nil, nil, map[int][]any{http.StatusNoContent: nil}},
 		{withToken, "POST", "/__admin/state/snapshots/{name}/restore", a.restoreSnapshot, "restore the changes of a snapshot", nil, nil, ok(state{})},
 		{withToken, "GET", "/__admin/state/{set}", a.showRows, "rows of a set; all of them with Accept: application/x-ndjson",
 			[]parameter{{"key", "string", "only the row with this key"}, {"changed", "boolean", "true for the changes of all parts instead of rows"}, inPart, {"limit", "integer", "how many are shown, 100 by default, at most 10,000"}, {"offset", "integer", "how many are skipped first"}},
 			nil, ok(shownRows{}, rowsMedia)},
-		{withToken, "PUT", "/__admin/state/{set}/{key}", a.putRow, "replace a row, or add it", []parameter{inPart}, []any{map[string]any{}}, ok(map[string]any{})},
-		{withToken, "PATCH", "/__admin/state/{set}/{key}", a.mergeRow, "change members of a row (RFC 7396)", []parameter{inPart}, []any{map[string]any{}}, ok(map[string]any{})},
+		{withToken, "PUT", "/__admin/state/{set}/{key}", a.writeRow(false), "replace a row, or add it", []parameter{inPart}, []any{map[string]any{}}, ok(map[string]any{})},
+		{withToken, "PATCH", "/__admin/state/{set}/{key}", a.writeRow(true), "change members of a row (RFC 7396)", []parameter{inPart}, []any{map[string]any{}}, ok(map[string]any{})},
 		{withToken, "DELETE", "/__admin/state/{set}/{key}", a.deleteRow, "delete a row", []parameter{inPart}, nil, map[int][]any{http.StatusNoContent: nil}},
 		{withToken, "GET", "/__admin/counts", a.showCounts, "all counters since the start, exact", nil, nil, ok(allCounts{})},
-		{withToken, "GET", "/__admin/config", a.showConfig, "version, settings without secrets, endpoints", nil, nil, ok(shownConfig{})},
-		{withToken, "GET", "/__admin/verdict", a.showVerdict, "can the timing of the last seconds be trusted?", nil, nil, ok(verdict.Verdict{})},
+		shows("/__admin/config", "version, settings without secrets, endpoints", func() shownConfig {
+			return shownConfig{a.opts.Build.Version, a.opts.Build.Commit, a.server.URL(), append([]settings.Given{}, a.opts.Settings...), a.withRequests(a.shownEndpoints())}
+		}),
+		shows("/__admin/verdict", "can the timing of the last seconds be trusted?", func() verdict.Verdict { v, _ := a.sampler.Current(); return v }),
 		{withToken, "GET", "/__admin/samples", a.showSamples, "the latest samples, one a second",
 			[]parameter{{"after", "string", "only samples after this time"}, {"last", "integer", "maximum number of samples: 300 by default, up to 3600"}}, nil, ok(shownSamples{})},
 		{withToken, "GET", "/__admin/recordings", a.listRecordings, "recordings of upstreams, running and ended", nil, nil, ok(shownRecordings{})},
@@ -94,7 +107,7 @@ func (a *Admin) fleetTable() []route {
 	here := parameter{"here", "boolean", "if true, no other replica is asked"}
 	hdr := parameter{"hdr", "boolean", "true adds distributions in the form of HdrHistogram"}
 	return []route{
-		{withToken, "GET", fleetPath, a.ofFleet(a.showFleet), "the replicas, and whether they agree", nil, nil, ok(fleet.Overview{})},
+		{withToken, "GET", fleetPath, a.ofFleet(func(w http.ResponseWriter, r *http.Request) { respond(w, http.StatusOK, a.fleet.Look(r.Context())) }), "the replicas, and whether they agree", nil, nil, ok(fleet.Overview{})},
 		{withToken, "GET", "/__admin/fleet/replica", a.showReplica, "the state of this replica", nil, nil, ok(fleet.Replica{})},
 		{withToken, "GET", "/__admin/fleet/spec", a.ofFleet(a.showChange), "the configuration that all replicas were given last, while it is served", nil, nil, ok(configuration...)},
 		{withToken, "PUT", "/__admin/fleet/spec", a.ofFleet(a.replaceEverywhere), "have all replicas serve this configuration, or none", nil, configuration, map[int][]any{http.StatusOK: {fleet.Replaced{}}, http.StatusConflict: {notReplaced{}}, http.StatusUnprocessableEntity: {notReplaced{}}}},

@@ -95,11 +95,6 @@ type shownMisses struct {
 	Distinct  uint64        `json:"distinct" doc:"number of different unmatched requests"`
 }
 
-// showUnmatched returns the distinct requests that no endpoint answered, the latest first.
-func (a *Admin) showUnmatched(w http.ResponseWriter, _ *http.Request) {
-	respond(w, http.StatusOK, shownMisses{a.server.Unmatched(), a.server.Counts().Distinct})
-}
-
 // shownConfig describes how the program was started and what it serves.
 type shownConfig struct {
 	Version   string           `json:"version" doc:"version of the program"`
@@ -107,11 +102,4 @@ type shownConfig struct {
 	URL       string           `json:"url" doc:"URL of the mocks"`
 	Settings  []settings.Given `json:"settings" doc:"settings of the program, without secrets"`
 	Endpoints []shownEndpoint  `json:"endpoints" doc:"the endpoints in the order of declaration, then the WebSockets"`
-}
-
-// showConfig returns how the program was started and what it serves.
-func (a *Admin) showConfig(w http.ResponseWriter, _ *http.Request) {
-	respond(w, http.StatusOK, shownConfig{
-		a.opts.Build.Version, a.opts.Build.Commit, a.server.URL(), append([]settings.Given{}, a.opts.Settings...), a.withRequests(a.shownEndpoints()),
-	})
 }
