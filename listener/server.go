@@ -61,20 +61,17 @@ type Options struct {
 	MaxResponse     int  // maximum size of a body, header or message made by a template, in bytes; 0 is 64 MiB
 	UnmatchedStatus int  // status for requests that match no endpoint; 0 is 404 or 405
 	NoCORS          bool // sends no Access-Control headers
+	CORSCredentials bool // lets pages of any origin send credentials
 	TrustForwarded  bool // rate limits use the first address of X-Forwarded-For as the client's
 	AccessLog       bool // logs one line per request
-	// ServerTiming adds a Server-Timing header that breaks the response time down, in milliseconds.
-	// declared is the latency and the wait for a place, waited is how long the request actually
-	// waited for them, late is how much longer that was than declared, upstream is the wait for a
-	// body from a URL, and own is the rest, the server's own work. The part of upstream that passes
-	// during a latency is also part of waited.
+	// ServerTiming adds a Server-Timing header, which says in milliseconds what the response time was
+	// spent on: docs/operations.md describes its parts.
 	ServerTiming bool
 
 	// State is a file from which changes to rows are read at the start, and to which they are
 	// written at the end; "" for none.
-	State string
-	// StateMemory limits the memory for all changes to rows, in bytes; 0 is 1 GiB.
-	StateMemory        int
+	State              string
+	StateMemory        int // limits the memory for all changes to rows, in bytes; 0 is 1 GiB
 	MaxPendingWebhooks int // maximum number of waiting webhooks; 0 is a million
 	// WebhookStore is where accepted webhooks survive a crash; "" for none. It is a directory,
 	// which only one server at a time may use, or "nats://HOST:PORT": a stream of NATS JetStream,
@@ -292,7 +289,7 @@ func newServer(opts Options) *Server {
 		unfollow: func() {},
 		calls: serve.New(serve.Options{
 			Log: opts.Logger, MaxBody: opts.MaxBody, MaxResponse: opts.MaxResponse, UnmatchedStatus: opts.UnmatchedStatus,
-			NoCORS: opts.NoCORS, AccessLog: opts.AccessLog, ServerTiming: opts.ServerTiming, Stored: opts.WebhookStore != "",
+			NoCORS: opts.NoCORS, CORSCredentials: opts.CORSCredentials, AccessLog: opts.AccessLog, ServerTiming: opts.ServerTiming, Stored: opts.WebhookStore != "",
 		}),
 	}
 	s.compiler.Send = s.calls.NotifyMoved

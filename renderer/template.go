@@ -47,6 +47,7 @@
 package renderer
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -85,6 +86,13 @@ type Template struct {
 // IsRow reports whether the text is a row that the endpoint has found, and nothing else.
 func (t *Template) IsRow() bool {
 	return len(t.nodes) == 1 && t.nodes[0].kind == outputNode && t.nodes[0].expr.op == opRow && len(t.nodes[0].expr.steps)+len(t.nodes[0].expr.filters) == 0
+}
+
+// IsOfHeaders reports whether a template consists of headers of the request and literal text.
+func (t *Template) IsOfHeaders() bool {
+	return !slices.ContainsFunc(t.nodes, func(n node) bool {
+		return n.kind != literalNode && (n.kind != outputNode || n.expr.op != opHeader || len(n.expr.filters) > 0)
+	})
 }
 
 // Literal returns a template with the given text and no placeholders.

@@ -114,6 +114,7 @@ func (r *argReader) checkTLS() {
 		given       bool
 		flag, needs string
 	}{
+		{s.CORSCredentials && s.NoCORS, "--cors-credentials", "--no-cors=false"},
 		{s.TLS.Client != "" && s.TLS.ClientCA == "", "--tls-client", "--tls-client-ca"},
 		{s.TLS.Only && !s.TLS.IsOn(), "--tls-only", "--tls auto or --tls-cert"},
 		{s.TLS.ClientCA != "" && !s.TLS.IsOn(), "--tls-client-ca", "--tls auto or --tls-cert"},

@@ -33,6 +33,8 @@ var table = flags.Table[Settings]{
 		Set: func(s *Settings, v string) bool { return flags.Int(&s.UnmatchedStatus, v, 200, 599) }},
 	{Name: "no-cors", Env: "MOCKSERVER_NO_CORS", Switch: func(s *Settings) *bool { return &s.NoCORS },
 		Doc: "add no Access-Control headers; OPTIONS is still answered with Allow"},
+	{Name: "cors-credentials", Env: "MOCKSERVER_CORS_CREDENTIALS", Switch: func(s *Settings) *bool { return &s.CORSCredentials },
+		Doc: "let pages of any origin send credentials: responses name the origin and have Access-Control-Allow-Credentials"},
 	{Name: "trust-forwarded", Env: "MOCKSERVER_TRUST_FORWARDED", Switch: func(s *Settings) *bool { return &s.TrustForwarded },
 		Doc: "in rate limits, take the first address of X-Forwarded-For as the client's"},
 	{Name: "access-log", Env: "MOCKSERVER_ACCESS_LOG", Switch: func(s *Settings) *bool { return &s.AccessLog },

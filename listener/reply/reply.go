@@ -5,6 +5,7 @@ package reply
 
 import (
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -98,6 +99,41 @@ func (p *Reply) AddTemplate(name string, t *renderer.Template, r *matcher.Reques
 	p.text = t.Append(p.text, r)
 	p.Add(name, Text(p.text[start:]))
 }
+
+// AddExposed adds Access-Control-Expose-Headers with the names of the fields that a browser hides from pages, if
+// there are any.
+func (p *Reply) AddExposed() {
+	start := len(p.text)
+	for i := range p.Fields {
+		name := p.Fields[i].Name
+		if exposedAnyway(name) || i > 0 && p.Fields[i-1].Name == name {
+			continue
+		}
+		if len(p.text) > start {
+			p.text = append(p.text, ", "...)
+		}
+		p.text = append(p.text, name...)
+	}
+	if len(p.text) > start {
+		p.Add(fasthttp.HeaderAccessControlExposeHeaders, Text(p.text[start:]))
+	}
+}
+
+// exposedAnyway reports whether pages may read a header without being allowed to, or never may, or have no use for it.
+func exposedAnyway(name string) bool {
+	const cors = "access-control-"
+	switch {
+	case len(name) > len(cors) && strings.EqualFold(name[:len(cors)], cors):
+		return true
+	case slices.ContainsFunc(safelisted, func(other string) bool { return strings.EqualFold(name, other) }):
+		return true
+	}
+	return false
+}
+
+// safelisted are the headers of a response that the Fetch standard exposes, those that it never exposes, and Vary.
+var safelisted = []string{"Cache-Control", "Content-Language", "Content-Length", "Content-Type", "Expires", "Last-Modified",
+	"Pragma", "Set-Cookie", "Set-Cookie2", "Vary"}
 
 // Has reports whether there is a field with that name, regardless of case.
 func (p *Reply) Has(name string) bool {

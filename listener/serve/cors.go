@@ -18,10 +18,10 @@ const preflightMaxAge = "600"
 func (s *Server) respondOptions(sn *world, c *call, methods []string) {
 	allowed := allow(methods)
 	c.Reply.Add(fasthttp.HeaderAllow, allowed)
-	requested, _ := c.Header(fasthttp.HeaderAccessControlRequestMethod)
-	if s.NoCORS || len(requested) == 0 || !c.hasOrigin() {
+	if s.NoCORS || !c.isPreflight() {
 		return
 	}
+	requested, _ := c.Header(fasthttp.HeaderAccessControlRequestMethod)
 	sn.addDeclaredCORS(c, string(requested))
 	headers, _ := c.Header(fasthttp.HeaderAccessControlRequestHeaders)
 	for _, h := range []reply.Field{
@@ -56,19 +56,41 @@ func (sn *world) addDeclaredCORS(c *call, method string) {
 	for _, h := range sn.Responses[i].Preflight {
 		if h.Template == nil {
 			c.Reply.Add(h.Name, h.Value)
-		} else if holds {
+		} else if holds || h.Template.IsOfHeaders() {
 			c.Reply.AddTemplate(h.Name, h.Template, &c.Request)
 		}
 	}
 	c.Reply.Fields = slices.DeleteFunc(c.Reply.Fields, func(f reply.Field) bool { return f.Value == "" })
 }
 
-// allowOrigin lets pages of any origin read the response, unless Options.NoCORS is set or the
-// response already has Access-Control-Allow-Origin. Credentials are never allowed here.
+// allowOrigin lets pages of any origin read the response and its headers, unless Options.NoCORS is set or the
+// response declares otherwise. With Options.CORSCredentials it allows credentials as well.
 func (s *Server) allowOrigin(c *call) {
-	if !s.NoCORS && c.hasOrigin() && !c.Reply.Has(fasthttp.HeaderAccessControlAllowOrigin) {
+	if s.NoCORS || !c.hasOrigin() {
+		return
+	}
+	exposed := c.isOptions() || c.Reply.Has(fasthttp.HeaderAccessControlExposeHeaders)
+	if !exposed {
+		c.Reply.AddExposed()
+	}
+	declared := c.Reply.Has(fasthttp.HeaderAccessControlAllowOrigin)
+	if s.CORSCredentials && !c.Reply.Has(fasthttp.HeaderAccessControlAllowCredentials) {
+		c.Reply.Add(fasthttp.HeaderAccessControlAllowCredentials, "true")
+	}
+	switch origin, _ := c.Header(fasthttp.HeaderOrigin); {
+	case declared:
+	case s.CORSCredentials: // with which * is not allowed
+		c.Reply.AddCopy(fasthttp.HeaderAccessControlAllowOrigin, origin)
+		c.Reply.Add(fasthttp.HeaderVary, fasthttp.HeaderOrigin)
+	default:
 		c.Reply.Add(fasthttp.HeaderAccessControlAllowOrigin, "*")
 	}
+}
+
+// isPreflight reports whether a browser asks whether it may send another request.
+func (c *call) isPreflight() bool {
+	requested, _ := c.Header(fasthttp.HeaderAccessControlRequestMethod)
+	return c.isOptions() && len(requested) > 0 && c.hasOrigin()
 }
 
 // hasOrigin reports whether the request may come from a page in a browser.

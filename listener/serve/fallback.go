@@ -9,6 +9,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"mockserver/listener/compile"
 	"mockserver/listener/protocol/websocket"
 	"mockserver/listener/reply"
 	"mockserver/matcher"
@@ -48,9 +49,9 @@ func (s *Server) fallBack(sn *world, c *call) {
 }
 
 // replyDeclared answers a HEAD or OPTIONS request that an endpoint for any method would otherwise
-// answer: HEAD if its path also declares GET, and OPTIONS if its path also declares particular
-// methods. It reports whether it did.
-func (s *Server) replyDeclared(sn *world, c *call) bool {
+// answer: HEAD if its path also declares GET, OPTIONS if its path also declares particular methods, and
+// preflights unless it is a proxy. It reports whether it did.
+func (s *Server) replyDeclared(sn *world, c *call, own *compile.Response) bool {
 	if !c.isHead() && !c.isOptions() {
 		return false
 	}
@@ -58,6 +59,11 @@ func (s *Server) replyDeclared(sn *world, c *call) bool {
 	methods := []string{fasthttp.MethodGet}
 	if c.isOptions() {
 		methods = sn.Table.OwnMethods(&c.Request)
+	}
+	if own.Proxy == nil && !s.NoCORS && c.isPreflight() {
+		c.Trace.Counters = s.Recorder.ForOptions()
+		s.respondOptions(sn, c, sn.Table.Methods(&c.Request))
+		return true
 	}
 	for _, method := range methods {
 		i := sn.Table.Match(&c.Request, method)

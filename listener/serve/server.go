@@ -25,6 +25,7 @@ type Options struct {
 	MaxResponse     int  // maximum size of a body, header or message made by a template, in bytes
 	UnmatchedStatus int  // status for requests that match no endpoint; 0 is 404 or 405
 	NoCORS          bool // no Access-Control headers are sent
+	CORSCredentials bool // pages of any origin may send credentials
 	AccessLog       bool // one line is logged per request
 	ServerTiming    bool // responses have a Server-Timing header
 	Stored          bool // webhooks are stored

@@ -24,7 +24,7 @@ func (s *Server) serve(c *call) {
 		sn = s.snapshot.Load()
 	}
 	if c.world == nil && s.upgrade(sn, c) {
-	} else if i := sn.match(c); i >= 0 && sn.Responses[i].AnyMethod && s.replyDeclared(sn, c) {
+	} else if i := sn.match(c); i >= 0 && sn.Responses[i].AnyMethod && s.replyDeclared(sn, c, &sn.Responses[i]) {
 	} else if i >= 0 {
 		s.serveMatched(&sn.Responses[i], c, true)
 		if c.isOptions() && c.Reply.Passed == nil {

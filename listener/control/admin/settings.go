@@ -101,6 +101,7 @@ func ServerOptions(set settings.Settings, env func(string) (string, bool), log *
 		MaxResponse:     set.MaxResponse,
 		UnmatchedStatus: set.UnmatchedStatus,
 		NoCORS:          set.NoCORS,
+		CORSCredentials: set.CORSCredentials,
 		TrustForwarded:  set.TrustForwarded,
 		AccessLog:       set.AccessLog,
 		ServerTiming:    set.ServerTiming,

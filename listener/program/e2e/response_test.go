@@ -497,6 +497,7 @@ func TestOPTIONS_PreflightOfDeclaredHeaders(t *testing.T) {
 - endpoint: {method: PUT, path: /e, find: {row: {in: rows, pick: once}}, if: row, response: {headers: {Access-Control-Allow-Credentials: true}, body: "{{row.id}}"}}
 - endpoint: {method: PUT, path: /f, if: query-params.a = 1, response: {headers: {Access-Control-Allow-Headers: "{{query-params.a}}"}}}
 - endpoint: {method: PUT, path: /f, response: {headers: {Access-Control-Allow-Headers: X-F}}}
+- endpoint: {method: any, path: /any, response: {status: 201, headers: {Access-Control-Allow-Origin: "https://app.example"}}}
 `)
 	const origin = "https://a.example"
 	for _, c := range []struct{ path, method, origin, credentials, methods, headers, age string }{
@@ -505,7 +506,8 @@ func TestOPTIONS_PreflightOfDeclaredHeaders(t *testing.T) {
 		{"/a", "DELETE", "*", "", "OPTIONS, POST, PUT", "x-c", "600"},
 		{"/b/7", "GET", origin, "", "GET, HEAD, OPTIONS, PUT", "7", "600"},
 		{"/b/7", "HEAD", origin, "", "GET, HEAD, OPTIONS, PUT", "7", "600"},
-		{"/b/7", "PUT", "*", "true", "GET, HEAD, OPTIONS, PUT", "x-c", "600"}, // its condition cannot hold for a preflight
+		{"/b/7", "PUT", origin, "true", "GET, HEAD, OPTIONS, PUT", "x-c", "600"}, // its condition cannot hold for a preflight
+		{"/any", "PUT", "https://app.example", "", "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT", "x-c", "600"},
 		{"/c", "PUT", "https://app.example", "", "OPTIONS, PUT", "x-c", "600"},
 		{"/d", "PUT", "*", "true", "OPTIONS, PUT", "x-c", "600"}, // its condition counts
 		{"/e", "PUT", "*", "true", "OPTIONS, PUT", "x-c", "600"}, // its condition takes a row
@@ -624,6 +626,55 @@ func TestCORS_AnyReplyToAnOriginMayBeRead(t *testing.T) {
 		if a := p.Do(c.method, c.path, c.body); a.Header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s: without an Origin got %v", c.name, a.Header)
 		}
+	}
+}
+
+func TestCORS_HeadersAreExposed(t *testing.T) {
+	t.Parallel()
+	p := Serving(t, `- endpoint: {method: POST, path: /a, rate-limit: {max-requests: 1}, response: {status: 201, headers: {Location: /a/1, Cache-Control: no-store, Set-Cookie: a=1, Vary: Accept, X-A: [b, c]}}}
+- endpoint: {path: /own, response: {headers: {X-A: b, Access-Control-Expose-Headers: X-B}}}
+- endpoint: {path: /plain, response: {}}
+- resource: {path: /items, data: {rows: [{id: "1"}]}, page: {style: link}}
+`)
+	const origin, limits = "Origin: https://a.test", "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset"
+	for _, c := range []struct{ method, path, want string }{
+		{"POST", "/a", "Location, X-A, " + limits},
+		{"POST", "/a", "Retry-After, " + limits},
+		{"GET", "/own", "X-B"},
+		{"GET", "/plain", ""},
+		{"GET", "/items", "X-Total-Count, Link"},
+		{"GET", "/items/1", "ETag"},
+		{"OPTIONS", "/items", ""},
+	} {
+		if got := p.Do(c.method, c.path, "", origin).Header.Get("Access-Control-Expose-Headers"); got != c.want {
+			t.Errorf("%s %s: got %q, want %q", c.method, c.path, got, c.want)
+		}
+		if got := p.Get("/items").Header.Get("Access-Control-Expose-Headers"); got != "" {
+			t.Errorf("without an Origin: got %q", got)
+		}
+	}
+}
+
+// With credentials, browsers accept no *.
+func TestCORS_CredentialsForAll(t *testing.T) {
+	t.Parallel()
+	p := Serving(t, crossed, "--cors-credentials")
+	for _, c := range []struct{ method, path, origin string }{
+		{"GET", "/items", "https://a.test"}, {"GET", "/none", "https://a.test"}, {"OPTIONS", "/items", "https://a.test"}, {"GET", "/own", "https://one.test"},
+	} {
+		h := p.Do(c.method, c.path, "", "Origin: https://a.test", "Access-Control-Request-Method: POST").Header
+		if h.Get("Access-Control-Allow-Origin") != c.origin || !slices.Equal(h.Values("Access-Control-Allow-Credentials"), []string{"true"}) {
+			t.Errorf("%s %s: got %v", c.method, c.path, h)
+		}
+		if varies := slices.Contains(h.Values("Vary"), "Origin"); varies != (c.path != "/own") {
+			t.Errorf("%s %s: Vary is %q", c.method, c.path, h.Values("Vary"))
+		}
+	}
+	if h := p.Get("/items").Header; h.Get("Access-Control-Allow-Credentials") != "" {
+		t.Errorf("without an Origin: got %v", h)
+	}
+	if code := Launch(t, nil, "--cors-credentials", "--no-cors", "--upstream", "http://127.0.0.1:9").Exit(); code != 2 {
+		t.Errorf("with --no-cors: exit code %d, want 2", code)
 	}
 }
 
