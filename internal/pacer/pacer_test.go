@@ -155,7 +155,7 @@ func TestPacer_NeedsNoTimerOfTheSystem(t *testing.T) {
 		"none":   func() (timer, error) { return nil, errors.New("there is none") },
 		"broken": func() (timer, error) { return brokenTimer{}, nil },
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, func(*testing.T) {
 			p := newPacer(1, timer)
 			defer p.Close()
 			called := make(chan bool, 1)
