@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -9,9 +8,9 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,19 +24,31 @@ type conversation struct {
 	from   *wire.Connections
 	served chan error
 	conn   *wire.Connection
+	into   atomic.Int64 // the size of the buffer that the connection is read into
 }
 
-// small and large return how many buffers of each size the connection is read into.
-func (c *conversation) small() int { return c.buffers(readBuffer) }
-func (c *conversation) large() int { return c.buffers(wire.MaxHeader) }
+// small and large return how many buffers of each size the connection is read into. While it is
+// parked, it is read into a single byte.
+func (c *conversation) small() int { return c.buffers(2, readBuffer) }
+func (c *conversation) large() int { return c.buffers(readBuffer+1, wire.MaxHeader) }
 
-func (c *conversation) buffers(size int) int {
-	synctest.Wait() // its goroutine changes them
-	in := (*bufio.Reader)(reflect.ValueOf(c.conn).Elem().FieldByName("in").UnsafePointer())
-	if in != nil && in.Size() == size {
+func (c *conversation) buffers(least, most int64) int {
+	synctest.Wait() // until it is read
+	if n := c.into.Load(); n >= least && n <= most {
 		return 1
 	}
 	return 0
+}
+
+// measuredReads is a connection that keeps the size of what it is read into.
+type measuredReads struct {
+	net.Conn
+	into *atomic.Int64
+}
+
+func (m measuredReads) Read(b []byte) (int, error) {
+	m.into.Store(int64(len(b)))
+	return m.Conn.Read(b)
 }
 
 // talk has a server serve one connection in a bubble.
@@ -45,7 +56,8 @@ func talk(t *testing.T, s *testServer) *conversation {
 	t.Helper()
 	client, inner := net.Pipe()
 	l := handling(s, stopping())
-	c := &conversation{Conn: client, from: l, served: make(chan error, 1), conn: l.Adopt(inner)}
+	c := &conversation{Conn: client, from: l, served: make(chan error, 1)}
+	c.conn = l.Adopt(measuredReads{inner, &c.into})
 	go func() { c.served <- c.conn.Serve() }()
 	return c
 }

@@ -20,6 +20,7 @@ import (
 type testServer struct {
 	*Server
 	compiler    *compile.Compiler
+	applying    sync.Mutex        // held during Apply
 	connections *wire.Connections // set by listen
 	address     string
 	stop        func()
@@ -48,6 +49,8 @@ func newServer(tb testing.TB, opts compile.Options) *testServer {
 
 // Apply serves a specification from the next request on.
 func (s *testServer) Apply(spec *config.Spec) error {
+	s.applying.Lock()
+	defer s.applying.Unlock()
 	sn, problems := s.compiler.Compile(spec)
 	if err := problems.Err(); err != nil {
 		return err
