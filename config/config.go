@@ -9,9 +9,9 @@
 //	# yaml
 //	- endpoint:
 //	    method: GET                  # GET by default, any case
-//	    path: /users/:id|int         # parameters, see package matcher
+//	    path: /users/:id|int         # see docs/matching.md
 //	    host: "*.example.com"        # optional
-//	    if: query-params.page = 2    # optional condition, see package renderer
+//	    if: query-params.page = 2    # optional, see docs/conditions.md
 //	    response:
 //	      status: 200                # 200..599
 //	      headers:
@@ -19,11 +19,7 @@
 //	        Set-Cookie: [a=1, b=2]   # a list repeats the header
 //	      body: '{"id": {{path-params.id}}}'
 //
-// A body is a text, or a map or list that is served as its JSON text. Instead
-// of body, external-body names a JSON file, a URL, or a sheet of a workbook (package fetcher). A
-// websocket item is a path at which requests open WebSocket connections; a data item is a set of rows;
-// a resource item is a REST collection over such a set. They are documented in package item.
-// The keys query, body, tag, summary, description and router-name of an endpoint only document it.
+// docs/configuration.md describes all keys, and package item the other items.
 //
 // Reading never stops at the first error: a Spec contains every problem found, each with its
 // position.

@@ -1,43 +1,11 @@
 // Package fetcher loads response bodies that are not in the configuration: from a JSON file, a URL,
-// or a sheet of a workbook.
+// or a sheet of a workbook. docs/external-bodies.md describes what is looked up where, and what a
+// cell becomes.
 //
-//	external-body:
-//	  provider: json                      # json: a file or a URL · xlsx: a workbook
-//	  path: data/{{path-params.id}}.json  # may hold placeholders
-//
-//	external-body: {provider: xlsx, path: people.xlsx, sheet-name: People}
-//
-//	external-body: {provider: json, path: "https://api.example.com/users/{{path-params.id}}",
-//	                timeout: 2s, ttl: 30s, stale-if-error: true, insecure: false}
-//
-// # Files
-//
-// A relative path is looked up next to the configuration file, then in the working directory. A
-// path without placeholders is fixed: its file must exist when the configuration is loaded. A
-// rendered path cannot leave the directory of its fixed prefix (data in the case of
-// "data/user-{{x}}.json"), or the directory of the configuration if the prefix names none; the
-// response is then "not found", as for a missing file. Only regular files are read, up to 256 MiB.
 // A JSON file is a template and is stored compiled; a change on disk takes effect within a second.
 // A file that is being written is served in its previous state until it no longer changes, and
-// requests do not wait while it is read again.
-//
-// # Workbooks
-//
-// The first row of the sheet contains the keys, trimmed. A column without a key is omitted, and a
-// repeated key becomes key_2, key_3, with a warning. Each later row with a value under any key
-// becomes one object, with its keys in the order of the columns. Number cells become JSON numbers
-// as stored, booleans become booleans, an empty cell becomes null, and a formula has the value it
-// had when the workbook was saved. A number displayed as a date becomes ISO 8601 text: 2024-01-15,
-// 2024-01-15T10:30:00 or 10:30:00, depending on whether its format shows a day, a time or both.
-// Everything else is text, including errors such as #N/A.
-//
-// # Remote bodies
-//
-// The content of a URL is passed on, with content encodings removed. Concurrent requests for the
-// same URL share one fetch. ttl keeps a copy for a while; stale-if-error keeps the last good copy
-// and serves it whenever a fetch fails. A placeholder can change neither the directory of a URL nor
-// a host name that is written out: a segment that is . or .. after rendering is answered with "not
-// found".
+// requests do not wait while it is read again. Concurrent requests for the same URL share one
+// fetch.
 package fetcher
 
 import (

@@ -1,46 +1,6 @@
-// Package matcher decides which endpoint answers a request.
-//
-// # Paths
-//
-// A path begins with "/" and is a sequence of segments. A segment is one of
-//
-//	users          a literal: exactly that text, including its case
-//	:id            a parameter: any text that is not empty
-//	:id|int        a typed parameter: any text of that type
-//	*rest          a catch-all, only as the last segment: all segments that are
-//	               left, or none; it needs no name (*)
-//
-// The types are
-//
-//	string         any text; the default for a parameter without a type
-//	int            digits of any length, with or without a sign: 7, -12
-//	float, double  a decimal number: 7, -1.5, 6.02e23
-//	bool, boolean  true or false
-//	uuid           8-4-4-4-12 hexadecimal digits, in either case
-//	date           a day, 2024-02-29, or a day and time, 2024-02-29T12:00:00Z;
-//	               seconds and zone may be left out
-//
-// Names consist of letters, digits, "-" and "_". Everything else is literal: {x}, a colon inside a
-// segment, a star that is not in the last segment. One trailing slash is ignored, both in
-// declarations and in requests. Segments are compared in decoded form, so "/a b" and "/a%20b" are
-// the same path; an encoded slash stays inside its segment and never separates two segments.
-//
-// # Which endpoint answers
-//
-// Hosts come first: the endpoints declared for exactly the request's host, then those for a
-// wildcard that covers it (the longest first), then those without a host. Within a host, at each
-// segment from the left, a literal takes precedence over a typed parameter, which takes precedence
-// over a plain one, which takes precedence over a catch-all, regardless of the order of
-// declaration. If a choice does not lead to a match, the next one is tried. With
-//
-//	/users/:id
-//	/users/:id|int
-//	/users/me/settings
-//	/files/*path
-//
-// the request /users/me reaches /users/:id, /users/7 and /users/7/ reach /users/:id|int, /files/a/b
-// reaches /files/*path with path = a/b, and /users reaches nothing. Among endpoints of the same
-// shape, the one that answers is the first declared one whose types and condition match.
+// Package matcher decides which endpoint answers a request: by its host, then by its path, segment
+// by segment from the left, with backtracking, then by types and conditions, in the order of
+// declaration. docs/matching.md describes paths and their precedence.
 package matcher
 
 import (

@@ -1,42 +1,5 @@
 // Package renderer renders texts for a request. It implements the template language of bodies,
-// headers and URLs, and conditions.
-//
-// # Placeholders
-//
-// {{ expression }} is replaced by the value of the expression, which is a
-// variable, a literal or a function, and filters applied left to right:
-//
-//	{{ path-params.id }}   {{ query-params.page|default:"1"|add:1 }}
-//	{{ json-params.items.0.name }}   {{ header-params.X-Request-Id }}
-//	{{ now|add:"1h"|date:"2006-01-02" }}   {{ random-int(1, 100) }}
-//
-// Variables: path-params.x, query-params.x, header-params.X, cookie-params.x, form-params.x,
-// json-params (the whole body) and json-params.a.b.0.c, method, path, host, query-string, protocol,
-// remote-addr, tls.version, client-cert.cn, body, env.NAME, now, uuid, uuid7, ulid, random; the
-// names of rows that the endpoint finds; message on a WebSocket connection; and response in a
-// webhook. A name may be in brackets and quotes: json-params["dc:title"]. .length after an array,
-// an object or a text is its length.
-//
-// Filters: default, upper, lower, trim, length, json, urlencode, base64, add,
-// sub, mul, neg, date, first, last, join. Functions: random-int(a, b),
-// random-text(n), random-hex(n), pick(…), fake("name"), counter("name"),
-// counter("name", value), sequence("name"), shared-counter("name"),
-// shared-sequence("name").
-//
-// # Blocks
-//
-//	{% if CONDITION %} … {% elif CONDITION %} … {% else %} … {% endif %}
-//	{% for x in json-params.items %} {{ x.name }} {{ loop.index }} {% endfor %}
-//	{% raw %} … {% endraw %}
-//
-// {{#if CONDITION}} … {{else}} … {{/if}} is another spelling of an if block.
-//
-// # Conditions
-//
-// OPERAND OPERATOR OPERAND, joined by and, or, not and parentheses; operators
-// are = != > < >= <= contains matches. See CompileCondition.
-//
-// # Positions of placeholders
+// headers and URLs, and conditions; docs/templates.md and docs/conditions.md describe both.
 //
 // Compile determines for each placeholder in a JSON text whether it is inside a string, and for
 // each placeholder in a URL in which part it is, so that no value from a request can change the
