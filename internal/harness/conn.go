@@ -36,11 +36,22 @@ type still struct{ net.Conn }
 
 var stillAddr = &net.TCPAddr{} // one for all, so that asking for it allocates nothing
 
-func (still) Close() error                     { return nil }
-func (still) LocalAddr() net.Addr              { return stillAddr }
-func (still) RemoteAddr() net.Addr             { return stillAddr }
-func (still) SetDeadline(time.Time) error      { return nil }
-func (still) SetReadDeadline(time.Time) error  { return nil }
+// Close does nothing.
+func (still) Close() error { return nil }
+
+// LocalAddr returns an address without a port.
+func (still) LocalAddr() net.Addr { return stillAddr }
+
+// RemoteAddr returns an address without a port.
+func (still) RemoteAddr() net.Addr { return stillAddr }
+
+// SetDeadline does nothing.
+func (still) SetDeadline(time.Time) error { return nil }
+
+// SetReadDeadline does nothing.
+func (still) SetReadDeadline(time.Time) error { return nil }
+
+// SetWriteDeadline does nothing.
 func (still) SetWriteDeadline(time.Time) error { return nil }
 
 // Pointed is a connection that calls a function at the N-th event: a read, a write, or another call
