@@ -11,7 +11,6 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"mockserver/internal/histogram"
-	"mockserver/internal/statistics"
 	"mockserver/internal/wording"
 	"mockserver/listener/observe/verdict"
 )
@@ -127,8 +126,10 @@ func (f *Fleet) verdict(r *Report) RunVerdict {
 		if own.Late != nil && (v.Late == nil || own.Late.Share > v.Late.Share) {
 			v.Late = own.Late
 		}
-		if added := own.Added; added != nil && addedMost(added) > widest {
-			widest, v.Size, v.Added = addedMost(added), p.Address+": "+own.Size, added
+		if added := own.Added; added != nil && (v.Added == nil || added.High != nil && *added.High > widest) {
+			if v.Size, v.Added = p.Address+": "+own.Size, added; added.High != nil {
+				widest = *added.High
+			}
 		}
 	}
 	v.Decisive, v.Unknown = once(v.Decisive), once(v.Unknown)
@@ -145,14 +146,6 @@ func (f *Fleet) verdict(r *Report) RunVerdict {
 		v.Text = fmt.Sprintf("The timing of this run can be trusted, on all of %s.", replicas(len(f.Parts)))
 	}
 	return v
-}
-
-// addedMost returns the upper end of a figure; 0 if it is not determined.
-func addedMost(added *statistics.Figure) float64 {
-	if added.High == nil {
-		return 0
-	}
-	return *added.High
 }
 
 func replicas(n int) string { return wording.Count(n, "replica") }

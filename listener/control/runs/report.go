@@ -141,6 +141,7 @@ type EndpointReport struct {
 	Total          Quantiles         `json:"total" doc:"the response time"`
 	Own            Quantiles         `json:"own" doc:"the server's own time, excluding the injected latency, any delay beyond it, and the wait for upstreams"`
 	Upstream       Quantiles         `json:"upstream" doc:"the wait for bodies from URLs, of requests that had to wait"`
+	UpstreamWait   Quantiles         `json:"upstream_wait" doc:"the wait for a free connection to an upstream, of requests that had to wait"`
 	Declared       *Declared         `json:"declared" doc:"percentiles of the latencies declared at the end, of the requests that have one; null if there is none, and for sequence-hold"`
 	Injected       Quantiles         `json:"injected" doc:"the declared latency"`
 	InjectionError Quantiles         `json:"injection_error" doc:"how much later than the declared latency the responses were ready, as clients see it"`
@@ -235,7 +236,7 @@ func endpointReport(c *record.EndpointCounts, seconds float64, d Dependences) En
 	e := EndpointReport{
 		ID: c.ID, Endpoint: c.Endpoint, Host: c.Host, If: c.If, Requests: c.Requests, Statuses: c.Statuses, Faults: faultsOf(c),
 		ErrorKinds: verdict.ErrorKindsOf(c), Failed: verdict.FailedOf(c), Limited: c.Limited, Refused: c.Refused, In: c.In, Out: c.Out,
-		Total: quantilesOf(c.Total, "total", d), Own: quantilesOf(c.Service, "own", d), Upstream: quantilesOf(c.Upstream, "upstream", d),
+		Total: quantilesOf(c.Total, "total", d), Own: quantilesOf(c.Service, "own", d), Upstream: quantilesOf(c.Upstream, "upstream", d), UpstreamWait: quantilesOf(c.UpstreamWait, "upstream_wait", d),
 		Injected: quantilesOf(c.Injected, "injected", d), InjectionError: quantilesOf(c.InjectionError, "injection_error", d), Dependences: d,
 	}
 	if seconds > 0 {

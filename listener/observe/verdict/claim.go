@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -75,19 +74,15 @@ func (t *timing) lateBy(thresholds Thresholds) (all uint64, parts map[string]uin
 	return all, parts
 }
 
-// text lists the parts, the largest first.
+// text lists the parts.
 func (l *Late) text() string {
-	codes := slices.SortedFunc(maps.Keys(l.Parts), func(a, b string) int {
-		return cmp.Or(cmp.Compare(l.Parts[b], l.Parts[a]), cmp.Compare(a, b))
-	})
-	for i, code := range codes {
-		if l.Parts[code] == 0 {
-			codes = codes[:i]
-			break
+	var parts []string
+	for _, code := range slices.Sorted(maps.Keys(l.Parts)) {
+		if l.Parts[code] > 0 {
+			parts = append(parts, code+" "+share.text(l.Parts[code], 3))
 		}
-		codes[i] = code + " " + share.text(l.Parts[code], 3)
 	}
-	return strings.Join(codes, ", ")
+	return strings.Join(parts, ", ")
 }
 
 // lateShare returns which share of the figures of a probe are above a limit, and the share that is

@@ -240,6 +240,9 @@ func (s *Sampler) look() {
 // sized returns the shortest sample that has enough figures of the probe for an interval of its 99th
 // percentile, or the one that is judged if there is none.
 func (s *Sampler) sized(judged *Sample) *Sample {
+	carries := func(l *histogram.Snapshot) bool {
+		return statistics.Percentile(*l, 0.99, statistics.Dependence{}).Value != nil
+	}
 	if carries(&judged.times.Probe) || judged.Idle() {
 		return judged
 	}
@@ -249,11 +252,6 @@ func (s *Sampler) sized(judged *Sample) *Sample {
 		}
 	}
 	return judged
-}
-
-// carries reports whether a distribution determines its 99th percentile.
-func carries(l *histogram.Snapshot) bool {
-	return statistics.Percentile(*l, 0.99, statistics.Dependence{}).Value != nil
 }
 
 // logProblem logs once why the probe cannot connect to the server.

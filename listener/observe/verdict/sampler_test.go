@@ -196,6 +196,48 @@ func TestSampler_BeatsDoNotHideEchoes(t *testing.T) {
 	}
 }
 
+// Messages of WebSockets count as served, although no request follows the one that opened them.
+func TestSampler_MessagesAreServed(t *testing.T) {
+	s := newScene("WebSocket /ws")
+	s.serve("WebSocket /ws", 101, 50, time.Microsecond)
+	sampler := s.sampler(slog.New(slog.DiscardHandler))
+	s.counts.Endpoints[0].Received, s.counts.Endpoints[0].Sent = 300, 400
+	r := s.after(time.Second)
+	r.Probe.Serving.Beats = every(40)
+	sampler.Take(r)
+	v, window := sampler.Current()
+	if v.Idle || window.Messages != 700 || v.Late == nil || v.Late.Requests != 700 || v.Late.Share != 1 {
+		t.Errorf("%d messages, %+v, %+v", window.Messages, v, v.Late)
+	}
+	if !strings.Contains(v.Size, "at most 40") || !strings.Contains(v.Size, "messages of WebSocket /ws") {
+		t.Errorf("got %q", v.Size)
+	}
+}
+
+// While three seconds have too few figures of the probe for an interval, the size is of a longer period.
+func TestSampler_TheSizeIsOfAsLongAsItTakes(t *testing.T) {
+	s := newScene("GET /a")
+	sampler := s.sampler(slog.New(slog.DiscardHandler))
+	for second, beats := 1, 0; second <= 40; second++ {
+		s.serve("GET /a", 200, 10, 50*time.Microsecond)
+		beats += 50
+		r := s.after(time.Second)
+		r.Probe.Serving.Beats = histogram.Of(slices.Repeat([]time.Duration{time.Millisecond}, beats)...)
+		sampler.Take(r)
+		v, _ := sampler.Current()
+		determined := v.Added.High != nil
+		if determined != (second >= 8) || determined && v.Added.Samples < 368 {
+			t.Fatalf("second %d: %s %+v", second, v.Size, v.Added)
+		}
+		if want := map[bool]string{true: "at most 1.0", false: "about 1.0"}[determined]; !strings.Contains(v.Size, want) {
+			t.Fatalf("second %d: %s, want %s", second, v.Size, want)
+		}
+		if len(sampler.seldom) > sizedReadings {
+			t.Fatalf("%d readings", len(sampler.seldom))
+		}
+	}
+}
+
 func TestSampler_SaysOnceThatTheProbeCannotConnect(t *testing.T) {
 	s := newScene("GET /a")
 	var log bytes.Buffer

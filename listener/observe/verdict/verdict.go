@@ -45,19 +45,15 @@ func (s *Sample) Over(r *Reason) bool {
 }
 
 // judge returns the verdict on a sample alone: every Since is the beginning of the sample. The size is
-// that of the sample sized, which is longer if s has too few figures of the probe.
+// that of the sample sized, which is longer if s has too few figures of the probe, or nil for no size.
 func judge(s, sized *Sample, thresholds Thresholds) Verdict {
 	begun := s.Time.Add(-time.Duration(s.Seconds * float64(time.Second)))
 	v := Verdict{Idle: s.Idle(), Since: begun, Reasons: []Reason{}, Explanations: []Reason{}, Unknown: []string{}, Seconds: s.Seconds}
-	blamed := 0.0
+	blamed, alone := 0.0, false
 	for i := range checks {
 		c := &checks[i]
 		limit, set := thresholds.of(c)
-		if math.IsInf(limit, 1) {
-			continue
-		}
-		if c.together {
-			v.judgeTogether(c, s, thresholds, limit)
+		if math.IsInf(limit, 1) || c.together {
 			continue
 		}
 		r, known := c.reason(s, limit, begun)
@@ -68,33 +64,32 @@ func judge(s, sized *Sample, thresholds Thresholds) Verdict {
 			v.Explanations = append(v.Explanations, *r)
 		case r != nil:
 			v.Reasons = append(v.Reasons, *r)
-		}
-		if r != nil && c.probed != nil {
-			blamed = max(blamed, r.Number)
+			alone = alone || c.each != nil || c.probed != nil
+			if c.probed != nil {
+				blamed = max(blamed, r.Number)
+			}
 		}
 	}
-	v.Size, v.Added = sized.size(blamed)
+	v.judgeTogether(s, thresholds, alone)
+	if sized != nil {
+		v.Size, v.Added = sized.size(blamed)
+	}
 	v.Trusted = len(v.Reasons) == 0
 	return v
 }
 
 // judgeTogether adds the reason that several parts of requests are late together, unless one of them is
-// a reason by itself.
-func (v *Verdict) judgeTogether(c *check, s *Sample, thresholds Thresholds, most float64) {
+// a reason alone.
+func (v *Verdict) judgeTogether(s *Sample, thresholds Thresholds, alone bool) {
+	c := checks[slices.IndexFunc(checks, func(c check) bool { return c.together })]
+	most, _ := thresholds.of(&c)
 	late, certain := s.lateness(thresholds, most)
-	v.Late = late
-	for _, r := range v.Reasons {
-		certain = certain && !slices.ContainsFunc(checks, func(c check) bool {
-			return c.code == r.Code && (c.each != nil || c.probed != nil)
-		})
-	}
-	if !certain {
+	if v.Late = late; !certain || alone {
 		return
 	}
-	one := *c
-	one.what += " (" + strings.ReplaceAll(late.text(), "%", "%%") + ")"
+	c.what += " (" + strings.ReplaceAll(late.text(), "%", "%%") + ")"
 	v.Reasons = append(v.Reasons, Reason{
-		Code: c.code, Text: one.text(late.Endpoint, late.Share, most), Number: late.Share, Threshold: most, Unit: c.unit.name, Since: v.Since,
+		Code: c.code, Text: c.text(late.Endpoint, late.Share, most), Number: late.Share, Threshold: most, Unit: c.unit.name, Since: v.Since,
 	})
 }
 
@@ -116,22 +111,9 @@ func (c *check) reason(s *Sample, limit float64, since time.Time) (r *Reason, kn
 
 // judgeSeldom returns the reasons found in the timing of endpoints with few requests.
 func judgeSeldom(s *Sample, thresholds Thresholds) []Reason {
-	v := Verdict{Since: s.Time}
-	for i := range checks {
-		c := &checks[i]
-		limit, _ := thresholds.of(c)
-		if math.IsInf(limit, 1) {
-			continue
-		}
-		if c.together {
-			v.judgeTogether(c, s, thresholds, limit)
-		} else if c.each != nil {
-			if r, _ := c.reason(s, limit, s.Time); r != nil {
-				v.Reasons = append(v.Reasons, *r)
-			}
-		}
-	}
-	return v.Reasons
+	return slices.DeleteFunc(judge(s, nil, thresholds).Reasons, func(r Reason) bool {
+		return !slices.ContainsFunc(checks, func(c check) bool { return c.code == r.Code && (c.each != nil || c.together) })
+	})
 }
 
 // holdSeconds is how long a reason remains in effect after it was last found, so that a figure

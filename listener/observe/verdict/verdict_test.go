@@ -223,7 +223,7 @@ func TestJudge_PartsAreLateTogether(t *testing.T) {
 		"two endpoints":           {some(600, 0, 0), some(6, 0, 0), []timing{slow("GET /a", 4500, 36, 6*ms), timed(4500, 36)}, ""},
 		"own work and places": {some(600, 0, 0), some(6, 0, 0), []timing{
 			{name: "GET /a", requests: 4500, own: some(4500, 36, 6*ms), place: some(4500, 40, 6*ms), total: some(4500, 76, 6*ms)}},
-			"GET /a: 1.69 % of the requests were late by one part or another (upstream-wait 0.89 %, own-p99 0.8 %); expected at most 1 %"},
+			"GET /a: 1.69 % of the requests were late by one part or another (own-p99 0.8 %, upstream-wait 0.89 %); expected at most 1 %"},
 	} {
 		s := busySample()
 		s.times.Probe, s.times.Echo, s.timings = c.beats, c.echoes, c.all
