@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -162,6 +163,7 @@ func TestPause_OfAClientThatSendsNoMore(t *testing.T) {
 	t.Parallel()
 	server := configured(t, delayedBy1s)
 	server.listen(t)
+	var clients sync.WaitGroup
 	for request, replied := range map[string]bool{
 		"GET /slow HTTP/1.1\r\nHost: a\r\n\r\n":                                false,
 		"GET /slow HTTP/1.0\r\nConnection: keep-alive\r\n\r\n":                 false,
@@ -169,20 +171,24 @@ func TestPause_OfAClientThatSendsNoMore(t *testing.T) {
 		"GET /slow HTTP/1.0\r\n\r\n":                                           true,
 		getFast + "GET /slow HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n": true,
 	} {
-		conn, err := net.Dial("tcp", server.address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = io.WriteString(conn, request)
-		if err == nil {
-			err = conn.(*net.TCPConn).CloseWrite()
-		}
-		b, read := io.ReadAll(conn)
-		if err != nil || read != nil || strings.Contains(string(b), "slow") != replied {
-			t.Errorf("%q: got %q, %v, %v, want an answer: %t", request, b, err, read, replied)
-		}
-		_ = conn.Close() // everything was read
+		clients.Go(func() {
+			conn, err := net.Dial("tcp", server.address)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			_, err = io.WriteString(conn, request)
+			if err == nil {
+				err = conn.(*net.TCPConn).CloseWrite()
+			}
+			b, read := io.ReadAll(conn)
+			if err != nil || read != nil || strings.Contains(string(b), "slow") != replied {
+				t.Errorf("%q: got %q, %v, %v, want an answer: %t", request, b, err, read, replied)
+			}
+		})
 	}
+	clients.Wait()
 }
 
 // A connection that has waited is parked and times out like any other.

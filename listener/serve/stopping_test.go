@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -45,55 +46,58 @@ func (p around) Serve(x *wire.Exchange) (err error) {
 // Whenever the shutdown begins while pipelined requests are served, the answers that were sent
 // arrive, and the last one says that no more follow.
 func TestExpireIdle_LosesNoReplyToPipelinedRequests(t *testing.T) {
-	t.Parallel()
 	s := configured(t, timed)
 	warm(t, s)
 	const requests = 4
-	answered := 0
-	var point *harness.Pointed
-	handler := around{s.Server, func(serve func()) {
-		answered++
-		point.Pass(serve)
-	}}
 	most := 0
 	for n := 1; n <= requests+3; n++ { // the requests are read once, answered one after the other, written once, and then there is another read
 		for _, before := range []bool{true, false} {
 			if n == requests+3 && !before {
 				continue // nothing more is read
 			}
-			s.Stopping.Store(false)
-			answered = 0
-			client, inner := net.Pipe()
-			l := generally(s, stopping())
-			l.Handler = handler
-			point = &harness.Pointed{Conn: inner, N: n, Before: before, Happened: func() {
-				s.Stopping.Store(true)
-				end(t, l, time.Second)
-			}}
-			conn := l.Adopt(point)
-			served := make(chan error, 1)
-			go func() { served <- serveOne(s, conn) }()
-			go func() {
-				_, _ = io.WriteString(client, strings.Repeat("GET /static HTTP/1.1\r\nHost: a\r\n\r\n", requests)) // requests that are not written get no answer
-			}()
-			text, err := io.ReadAll(client)
-			if err != nil {
-				t.Fatal(err)
-			}
-			<-served
-			got := strings.Count(string(text), `{"hello": "world"}`)
-			if got != answered {
-				t.Errorf("at call %d, before %v: %d requests were answered, %d answers arrived", n, before, answered, got)
-			}
-			if says := strings.Count(string(text), "Connection: close"); got < requests && says != min(got, 1) {
-				t.Errorf("at call %d, before %v: %d of %d answers arrived, %d with Connection: close", n, before, got, requests, says)
-			}
-			most = max(most, got)
+			synctest.Test(t, func(t *testing.T) { most = max(most, pipelinedUntil(t, s, requests, n, before)) })
 		}
 	}
 	if most < requests {
 		t.Errorf("at most %d of %d requests were answered", most, requests)
 	}
+}
+
+// pipelinedUntil sends requests at once to a server that begins to stop at the n-th event. It returns
+// how many answers arrive.
+func pipelinedUntil(t *testing.T, s *testServer, requests, n int, before bool) int {
+	s.Stopping.Store(false)
+	answered := 0
+	client, inner := net.Pipe()
+	l := generally(s, stopping())
+	point := &harness.Pointed{Conn: inner, N: n, Before: before, Happened: func() {
+		s.Stopping.Store(true)
+		end(t, l, time.Second)
+	}}
+	l.Handler = around{s.Server, func(serve func()) {
+		answered++
+		point.Pass(serve)
+	}}
+	conn := l.Adopt(point)
+	served := make(chan error, 1)
+	go func() { served <- serveOne(s, conn) }()
+	go func() {
+		_, _ = io.WriteString(client, strings.Repeat("GET /static HTTP/1.1\r\nHost: a\r\n\r\n", requests)) // requests that are not written get no answer
+	}()
+	text, err := io.ReadAll(client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-served
+	_ = client.Close() // ends a write
+	got := strings.Count(string(text), `{"hello": "world"}`)
+	if got != answered {
+		t.Errorf("at call %d, before %v: %d requests were answered, %d answers arrived", n, before, answered, got)
+	}
+	if says := strings.Count(string(text), "Connection: close"); got < requests && says != min(got, 1) {
+		t.Errorf("at call %d, before %v: %d of %d answers arrived, %d with Connection: close", n, before, got, requests, says)
+	}
+	return got
 }
 
 // defective is a connection that panics when it is read from.

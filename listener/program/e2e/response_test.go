@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"mockserver/internal/harness"
+	"mockserver/internal/harness/volume"
 )
 
 // message is a response split into its parts, each exactly as received.
@@ -840,7 +841,9 @@ func drip(p *Process, c net.Conn, begin string) string {
 	return string(b)
 }
 
+// TestConnection_HeadersThatKeepComingAreClosedSilently tests the same without waiting.
 func TestFailure_SlowHeadersAreClosed(t *testing.T) {
+	volume.Only(t)
 	t.Parallel()
 	p := Serving(t, declare(`{body: text}`))
 	const request = "GET /r0 HTTP/1.1\r\nHost: a\r\n"
