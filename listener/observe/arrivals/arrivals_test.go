@@ -79,8 +79,12 @@ func TestSeries_SaysHowRequestsArrived(t *testing.T) {
 		"bursts":           {arrivals: bursts(10, 20*time.Millisecond, 10), low: 4, high: 6, burst: 10, gap: 20 * time.Millisecond},
 		"stopped":          {arrivals: stopped(constant(5000, 12), 84*time.Millisecond), burst: 450, gap: 84 * time.Millisecond, stops: 12, longestStop: 84 * time.Millisecond},
 		"stopped briefly":  {arrivals: stopped(constant(5000, 12), 30*time.Millisecond), burst: 200, gap: 30 * time.Millisecond},
-		"two loads":        {arrivals: append(constant(1000, 3), plus(constant(1000, 3), 10*time.Second)...), burst: 10},
-		"few":              {arrivals: constant(2, 20), burst: 1, gap: 500 * time.Millisecond},
+		"stopped for long": {
+			arrivals: slices.DeleteFunc(constant(300, 10), func(at time.Duration) bool { return at > 4*time.Second && at < 5500*time.Millisecond }),
+			burst:    4, gap: 1500 * time.Millisecond, stops: 1, longestStop: 1500 * time.Millisecond, high: 0.4,
+		},
+		"two loads": {arrivals: append(constant(1000, 3), plus(constant(1000, 3), 10*time.Second)...), burst: 10},
+		"few":       {arrivals: constant(2, 20), burst: 1, gap: 500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := read(c.arrivals, 300*time.Millisecond, nil)
@@ -95,10 +99,10 @@ func TestSeries_SaysHowRequestsArrived(t *testing.T) {
 			if c.burst > 0 && math.Abs(float64(f.Bursts.Max)-float64(c.burst)) > 0.15*float64(c.burst)+1 {
 				t.Errorf("%d requests in 10 ms, want about %d", f.Bursts.Max, c.burst)
 			}
-			if (c.gap > 0 || c.high == 0) && (f.Gaps.Max-c.gap).Abs() > time.Millisecond {
+			if (c.gap > 0 || c.high == 0) && (f.Gaps.Max-c.gap).Abs() > 4*time.Millisecond {
 				t.Errorf("longest gap %v, want %v", f.Gaps.Max, c.gap)
 			}
-			if f.Stops.Count != c.stops || (f.Stops.Max-c.longestStop).Abs() > time.Millisecond {
+			if f.Stops.Count != c.stops || (f.Stops.Max-c.longestStop).Abs() > 4*time.Millisecond {
 				t.Errorf("%d stops, the longest of %v; want %d and %v", f.Stops.Count, f.Stops.Max, c.stops, c.longestStop)
 			}
 		})
@@ -139,10 +143,9 @@ func TestSeries_ComparesWithASchedule(t *testing.T) {
 			f := read(c.arrivals, 300*time.Millisecond, &c.schedule)
 			for q, want := range map[float64]float64{0.5: c.p50, 0.99: c.p99} {
 				got := c.schedule.Error(statistics.Percentile(f.Errors, q, statistics.Dependence{}), q)
-				if got.Value == nil && f.Errors.Count < 300 {
-					continue
-				}
-				if got.Value == nil || math.Abs(*got.Value-want) > c.off || *got.Low > *got.Value || *got.High < *got.Value {
+				if got.Value == nil {
+					t.Errorf("p%v is not determined by %d errors", q*100, got.Samples)
+				} else if math.Abs(*got.Value-want) > c.off || *got.Low > *got.Value || *got.High < *got.Value {
 					t.Errorf("p%v: %+v, want %v", q*100, *got.Value, want)
 				}
 			}
@@ -153,13 +156,16 @@ func TestSeries_ComparesWithASchedule(t *testing.T) {
 // A ring that was not read for longer than it goes back has lost the times, but not the number.
 func TestSeries_ReadTooLate(t *testing.T) {
 	rings, s := []*Ring{new(Ring)}, new(Series)
-	s.Read(rings, 10*time.Millisecond)
+	rings[0].Arrive(5*time.Millisecond, 0)
+	s.Read(rings, 20*time.Millisecond)
 	for _, at := range constant(1000, 7) {
 		rings[0].Arrive(at, 0)
 	}
-	f := s.Read(rings, 7*time.Second)
-	if f.Requests != 7000 || f.Stops.Count > 0 || f.Bursts.Max > 0 {
-		t.Errorf("%d requests, %d stops, %d in 10 ms; want 7000, none and none", f.Requests, f.Stops.Count, f.Bursts.Max)
+	s.Read(rings, 7*time.Second)
+	rings[0].Arrive(7*time.Second+30*time.Millisecond, 0)
+	f := s.Read(rings, 8*time.Second)
+	if f.Requests != 7002 || f.Stops.Count > 0 || f.Gaps.Count > 0 || f.Bursts.Max > 1 {
+		t.Errorf("%d requests, %d stops, %d gaps, %d in 10 ms; want 7002, none, none and 1", f.Requests, f.Stops.Count, f.Gaps.Count, f.Bursts.Max)
 	}
 }
 

@@ -63,11 +63,16 @@ func generate(t *testing.T, disturb func(*exec.Cmd), words ...string) {
 
 // pauses stops a generator for 60 ms, once a second.
 func pauses(cmd *exec.Cmd) {
-	for range 5 {
-		<-time.After(time.Second)
-		_ = cmd.Process.Signal(syscall.SIGSTOP) // it has not ended
-		<-time.After(60 * time.Millisecond)
-		_ = cmd.Process.Signal(syscall.SIGCONT)
+	ticks := time.NewTicker(60 * time.Millisecond)
+	defer ticks.Stop()
+	for tick := range 80 {
+		<-ticks.C
+		switch tick % 16 {
+		case 14:
+			_ = cmd.Process.Signal(syscall.SIGSTOP) // it has not ended
+		case 15:
+			_ = cmd.Process.Signal(syscall.SIGCONT)
+		}
 	}
 }
 
@@ -78,7 +83,8 @@ func atRandom(url string, rate float64) {
 	defer all.Wait()
 	for begun, due := time.Now(), time.Duration(0); due < generated; due += time.Duration(rand.ExpFloat64() / rate * float64(time.Second)) {
 		if early := due - time.Since(begun); early > 0 {
-			<-time.After(early)
+			timer := time.NewTimer(early)
+			<-timer.C
 		}
 		all.Go(func() {
 			if response, err := client.Get(url); err == nil {
