@@ -160,10 +160,10 @@ func manualOf(table []route) string {
 	var b strings.Builder
 	b.WriteString("# The admin API\n\n```console\n$ curl -s 127.0.0.1:8001/__admin/openapi.json > admin.openapi.json\n```\n\n" +
 		"This document, which is also in [the source](../listener/control/admin/openapi.json), describes every request and\n" +
-		"every field, as OpenAPI 3.1. Documentation tools show it as a page. [Operations](operations.md#the-admin-address) shows how to\n" +
-		"use the API.\n\n" +
-		"Paths and fields are stable: within a major version they are added, but not removed or changed in meaning. Clients should\n" +
-		"ignore fields that they do not know. Times are in UTC (RFC 3339). Durations are in milliseconds unless a field says\n" +
+		"every field, as OpenAPI 3.1. Documentation tools show it as a page. [Operations](operations.md#the-admin-address) shows\n" +
+		"how to use the API.\n\n" +
+		"Paths and fields are stable: within a major version they are added, but not removed or changed in meaning. Clients\n" +
+		"should ignore fields that they do not know. Times are in UTC (RFC 3339). Durations are in milliseconds unless a field says\n" +
 		"otherwise. Fields that are not required are left out when they are empty.\n\n" +
 		"## Requests\n\nA body that is not a media type is JSON: a schema of the document. The body of an error is a `Failure`, unless the table\n" +
 		"says otherwise.\n\n| request | what | body | response |\n|---|---|---|---|\n")
