@@ -11,7 +11,6 @@ import (
 	"mockserver/listener/compile/traffic"
 	"mockserver/listener/observe/arrivals"
 	"mockserver/listener/observe/record"
-	"mockserver/listener/observe/recording"
 )
 
 // Counts returns the counters. The result must not be modified, because consecutive results share
@@ -139,6 +138,3 @@ func (s *Server) URL() string {
 	}
 	return scheme + net.JoinHostPort(host, strconv.Itoa(tcp.Port))
 }
-
-// Recordings returns the recordings of upstreams.
-func (s *Server) Recordings() *recording.Set { return s.compiler.Recordings }
