@@ -120,7 +120,10 @@ func TestSeries_ComparesWithASchedule(t *testing.T) {
 	stray := func(all []time.Duration) []time.Duration {
 		return append([]time.Duration{0}, plus(all, 2500*time.Millisecond)...)
 	}
-	slow := constant(1000, 10)
+	late, slow := constant(5000, 10), constant(1000, 10)
+	for i := range late {
+		late[i] = max(late[i], 3*time.Millisecond)
+	}
 	for i := range slow {
 		slow[i] += slow[i] / 100 // 990 a second
 	}
@@ -129,15 +132,16 @@ func TestSeries_ComparesWithASchedule(t *testing.T) {
 		schedule      Schedule
 		p50, p99, off float64 // errors in milliseconds, and how far off they may be
 	}{
-		"constant":                 {constant(5000, 10), Schedule{5000, Constant}, 0, 0, 0.3},
-		"constant after a request": {stray(constant(5000, 10)), Schedule{5000, Constant}, 0, 0, 0.3},
-		"constant, 10 a second":    {constant(10, 100), Schedule{10, Constant}, 0, 0, 0.3},
-		"late":                     {stopped(constant(5000, 10), 80*time.Millisecond), Schedule{5000, Constant}, 0, 70, 0.5}, // 8 % are up to 80 ms late
-		"slower than scheduled":    {slow, Schedule{1000, Constant}, 50, 99, 1},
-		"poisson":                  {random(5000, 20), Schedule{5000, Poisson}, 0, 0, 0.5},
-		"poisson, few":             {random(100, 100), Schedule{100, Poisson}, 0, 0, 2},
-		"constant is not poisson":  {constant(5000, 10), Schedule{5000, Poisson}, 0, -3.5, 0.5},
-		"bursts are not poisson":   {bursts(150, 30*time.Millisecond, 10), Schedule{5000, Poisson}, -9.9, 16.4, 0.5},
+		"constant":                     {constant(5000, 10), Schedule{5000, Constant}, 0, 0, 0.3},
+		"constant after a request":     {stray(constant(5000, 10)), Schedule{5000, Constant}, 0, 0, 0.3},
+		"constant, 10 a second":        {constant(10, 100), Schedule{10, Constant}, 0, 0, 0.3},
+		"constant, the first one late": {late, Schedule{5000, Constant}, 0, 0, 0.3},
+		"late":                         {stopped(constant(5000, 10), 80*time.Millisecond), Schedule{5000, Constant}, 0, 70, 0.5}, // 8 % are up to 80 ms late
+		"slower than scheduled":        {slow, Schedule{1000, Constant}, 50, 99, 1},
+		"poisson":                      {random(5000, 20), Schedule{5000, Poisson}, 0, 0, 0.5},
+		"poisson, few":                 {random(100, 100), Schedule{100, Poisson}, 0, 0, 2},
+		"constant is not poisson":      {constant(5000, 10), Schedule{5000, Poisson}, 0, -3.5, 0.5},
+		"bursts are not poisson":       {bursts(150, 30*time.Millisecond, 10), Schedule{5000, Poisson}, -9.9, 16.4, 0.5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := read(c.arrivals, 300*time.Millisecond, &c.schedule)

@@ -40,8 +40,8 @@ func (s *NewSchedule) Problem() string {
 }
 
 // tracking compares arrivals with a schedule. With a constant rate, an error is how far a request
-// arrived from when it was due; the first request of a load is due when it arrives. For a Poisson
-// process, it is how long it took until the requests of 10 ms had arrived, which Error compares with
+// arrived from when it was due; in the first second of a load, no request arrives before it is due. For
+// a Poisson process, it is how long it took until the requests of 10 ms had arrived, which Error compares with
 // what is expected.
 type tracking struct {
 	schedule *Schedule // nil for none
@@ -68,6 +68,10 @@ func (t *tracking) follow(at uint64, n int) {
 		}
 		after, due := time.Duration(at-t.begun)*cell, time.Duration(float64(t.count)/t.schedule.Rate*float64(time.Second))
 		if t.schedule.Process == Constant {
+			if early := due - after; early > 0 && after < time.Second { // the first request was late
+				t.begun -= uint64(early / cell)
+				after += early
+			}
 			t.errors.Add((after - due).Abs())
 		} else if t.count == each {
 			t.errors.Add(after)
