@@ -151,7 +151,8 @@ func (p *Probe) Served(requests uint64, inFlight int64) {
 	if away := now.Sub(p.updated); away > attentive { // the process was stopped; requests may have waited
 		p.serving, p.many, p.most = p.serving.Add(away), p.many.Add(away), p.most.Add(away)
 	}
-	if requests != p.served || inFlight > 0 {
+	stuck := len(p.due) > 1 && p.updated.Sub(p.serving) < attentive // requests may wait to be accepted
+	if requests != p.served || inFlight > 0 || stuck {
 		p.serving = now
 	}
 	rate := float64(requests-p.served) / now.Sub(p.updated).Seconds()

@@ -192,6 +192,29 @@ func TestProbe_AStoppedProcessIsNotIdle(t *testing.T) {
 	}
 }
 
+// While connections wait to be accepted, no request is served, but the process is not idle: the echoes
+// that are late then are those of a server with requests.
+func TestProbe_AServerThatAcceptsNothingIsNotIdle(t *testing.T) {
+	p := New(&net.UnixAddr{Name: "x", Net: "unix"})
+	p.Served(500, 0)
+	p.due = []time.Time{time.Now(), time.Now()}
+	for range 5 {
+		p.updated, p.serving = p.updated.Add(-time.Second), p.serving.Add(-time.Second)
+		p.Served(500, 0)
+	}
+	if p.current() != &p.figures[1] {
+		t.Error("it counts as idle, with echoes that are late")
+	}
+	p.due = nil
+	for range 5 {
+		p.updated, p.serving = p.updated.Add(-time.Second), p.serving.Add(-time.Second)
+		p.Served(500, 0)
+	}
+	if p.current() == &p.figures[1] {
+		t.Error("it does not count as idle")
+	}
+}
+
 // A server that cannot be reached from its own process is not reported as late: its lateness is
 // unknown.
 func TestProbe_WhatNeverConnectedIsNotLate(t *testing.T) {

@@ -66,7 +66,9 @@ func judge(s, sized *Sample, thresholds Thresholds) Verdict {
 			v.Reasons = append(v.Reasons, *r)
 			alone = alone || c.each != nil || c.probed != nil
 			if c.probed != nil {
-				blamed = max(blamed, r.Number)
+				if blamed = max(blamed, r.Number); c.probed(s).Count < 100 { // too few for a bound
+					blamed = max(blamed, Milliseconds(c.probed(s).Max))
+				}
 			}
 		}
 	}
