@@ -28,7 +28,7 @@ test: ## run the tests
 check: ## run everything that a change must pass
 	.ci/run
 
-calibrate: ## compare the verdict with a client, on a quiet machine, for a quarter of an hour
+calibrate: ## compare the verdict with a client, on a quiet machine, for twenty minutes
 	go test -tags measure -count=1 -timeout 40m -v ./listener/observe/verdict/calibration
 
 statistics: ## simulate runs to test their intervals and comparisons, in a few minutes

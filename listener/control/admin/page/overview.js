@@ -14,9 +14,9 @@ const spread = (name, quantile) => (s) => (s[name]?.count > 0 ? s[name][quantile
 // abouts explain figures of which a reader may compare two that are not of the same requests.
 const abouts = {
   "failed": "the share of requests that a client saw fail, in the last second",
-  "response time p99, all requests": "of all requests in the last second",
-  "injected p99, requests with a latency": "of those requests in the last second that had a latency",
-  "injection error p99, of these": "of those requests in the last second that had a latency",
+  "response time p99": "of all requests in the last second",
+  "injected p99": "of those requests in the last second that had a latency",
+  "injection error p99": "of those requests in the last second that had a latency",
   "injected errors/s": "failures and timeouts of latencies, and responses that a fault broke",
 };
 
@@ -24,14 +24,13 @@ const abouts = {
 // reports whether the figure is a reason for alarm.
 const figures = [
   ["requests/s", (s) => rate(s.rate)],
-  ["response time p99, all requests", (s) => ms(spread("total", "p99")(s))],
+  ["response time p99", (s) => ms(spread("total", "p99")(s))],
   ["own time p99", (s) => ms(spread("own", "p99")(s))],
-  ["injected p99, requests with a latency", (s) => ms(spread("injected", "p99")(s))],
-  ["injection error p99, of these", (s) => ms(spread("injection_error", "p99")(s))],
+  ["injected p99", (s) => ms(spread("injected", "p99")(s))],
+  ["injection error p99", (s) => ms(spread("injection_error", "p99")(s))],
   ["failed", (s) => share(s.requests > 0 ? s.failed.all / s.requests : 0)],
   ["own errors/s", (s) => rate(s.errors_own / s.seconds), (s) => s.errors_own > 0],
   ["declared errors/s", (s) => rate((s.failed.declared_4xx + s.failed.declared_5xx) / s.seconds)],
-  ["rejected/s", (s) => rate(s.failed.rejected / s.seconds)],
   ["unmatched/s", (s) => rate(s.unmatched / s.seconds), (s) => s.unmatched > 0],
   ["injected errors/s", (s) => rate((s.failed.injected + s.failed.faults) / s.seconds)],
   ["limited/s", (s) => rate((s.limited + s.refused) / s.seconds)],
