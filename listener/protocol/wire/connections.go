@@ -60,9 +60,8 @@ type Connections struct {
 	patience time.Duration
 	hurrying sync.Mutex // held while ExpireIdle or wake sets deadlines
 
-	clock   clock
-	sweeper sweeper
-	lot     lot
+	clock clock
+	lot   lot
 	// Pacer keeps what waits, and wakes the runtime when pauses end; nil in tests without one.
 	Pacer *pacer.Pacer
 
@@ -308,7 +307,7 @@ func (c *Connections) tick() {
 	}
 	c.mu.Unlock()
 	if some {
-		c.leaveIdleOnes()
+		c.parkIdle()
 		c.lot.Expire()
 	}
 }

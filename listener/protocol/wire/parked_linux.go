@@ -87,19 +87,28 @@ func (l lot) forget(c *Connection) {
 	}
 }
 
-// leaveIdleOnes wakes the connections that have been idle since it was called last, so that they are
-// parked. It is called each leaveTime.
-func (c *Connections) leaveIdleOnes() {
-	for _, conn := range c.all() {
-		if conn.place.socket == nil {
-			continue
+// parkIdle wakes the connections that have been idle since it was called last, so that they are
+// parked. It is called each leaveTime. It also finds those to which something has happened that the
+// poller reported together with their last request, and so for nothing: the end of what the client
+// sends, or bytes after urgent data. In the set, each event counts.
+func (c *Connections) parkIdle() {
+	var still []*Connection
+	c.mu.Lock()
+	for conn := range c.open {
+		switch state := conn.idle.Load(); {
+		case conn.place.socket == nil:
+		case state == isLeaving:
+			still = append(still, conn)
+		case state == isIdle:
+			conn.idle.CompareAndSwap(isIdle, isLeaving)
 		}
-		switch state := conn.idle.Load(); state {
-		case isBusy, isAlone, isParked:
-		case isLeaving:
-			conn.wake()
-		default:
-			conn.idle.CompareAndSwap(state, isLeaving)
+	}
+	c.mu.Unlock()
+	c.hurrying.Lock()
+	defer c.hurrying.Unlock()
+	for _, conn := range still {
+		if conn.takeIdle() { // unless a request has come
+			_ = conn.Conn.SetReadDeadline(past) // it fails only if the connection is already closed
 		}
 	}
 }

@@ -101,7 +101,7 @@ func TestParked_IsServed(t *testing.T) {
 	for range 2 {
 		for c.idle.Load() == isBusy {
 		}
-		for p.leaveIdleOnes(); c.idle.Load() != isParked; p.leaveIdleOnes() {
+		for p.parkIdle(); c.idle.Load() != isParked; p.parkIdle() {
 		}
 		asks(t, conn, in, whole, 1)
 	}

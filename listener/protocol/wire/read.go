@@ -208,15 +208,13 @@ func (c *Connection) repeats(b []byte) bool {
 	return c.isPlain && len(b) > 0 && c.head.scanned == 0 && unsafe.SliceData(b) == unsafe.SliceData(c.plain.Bytes) && bytes.Equal(b, c.last)
 }
 
-// The states of a connection, as far as sweeps and the end of the server need them. Whoever changes
+// The states of a connection, as far as parking and the end of the server need them. Whoever changes
 // the state from idle may set the next deadline: the connection when it has a request, or the server
 // when it stops.
 const (
 	isBusy    = iota
-	isIdle    // it reads for another request, with all responses sent; became idle after the last sweep
-	isStill   // was idle at the last sweep
-	isSeen    // was checked by a sweep, and is not checked again
-	isLeaving // has been idle for some time, and is parked soon: see leaveIdleOnes
+	isIdle    // it reads for another request, with all responses sent
+	isLeaving // has been idle for some time, and is parked soon: see parkIdle
 	isAlone   // waits in its goroutine, without buffers
 	isParked  // waits without a goroutine: see lot
 )

@@ -17,7 +17,7 @@ import (
 //
 // No later event is lost: the poller notes it while nothing waits, and the next wait ends at once.
 // What arrived with the last request is read with it, except for the end of what the client sends:
-// see sweep.
+// see parkIdle.
 type stay struct {
 	c    *Connection
 	raw  syscall.RawConn
@@ -100,7 +100,6 @@ func (s *stay) once(fd uintptr) bool {
 			return true
 		}
 		if n < len(s.b) {
-			c.from.sweepSoon()
 			return false
 		}
 	}
@@ -125,17 +124,6 @@ func (s *stay) answers(b []byte) bool {
 		c.release()
 	}
 	return true
-}
-
-// hasInput reports whether an idle connection that stays has something to read: more data, the end
-// of what the client sends, or an error.
-func (c *Connection) hasInput() (something bool) {
-	err := c.stay.raw.Control(func(fd uintptr) {
-		var one [1]byte
-		n, errno := sockio.Recv(int(fd), one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
-		something = n >= 0 || errno != unix.EAGAIN && errno != unix.EINTR
-	})
-	return err == nil && something
 }
 
 // sentAtOnce is the maximum size, in bytes, of a response that is written without telling the

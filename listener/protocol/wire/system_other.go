@@ -22,7 +22,6 @@ func (c *Connection) write(b []byte) (int, error)        { return c.Conn.Write(b
 // WriteNow writes nothing.
 func (c *Connection) WriteNow([]byte) int { return 0 }
 
-func (c *Connection) hasInput() bool                  { return false }
 func (c *Connection) asksInside() (left, inside bool) { return false, false }
 
 // lot is where connections are parked: nowhere.
@@ -38,9 +37,9 @@ type place struct{ late bool }
 
 func (*place) open(net.Conn) {}
 
-func (c *Connections) leaveIdleOnes() {}
-func (c *Connections) openLot()       {}
-func (c *Connection) leave() bool     { return false }
+func (c *Connections) parkIdle()  {}
+func (c *Connections) openLot()   {}
+func (c *Connection) leave() bool { return false }
 
 // Drain returns at once.
 func (c *Connections) Drain() {}

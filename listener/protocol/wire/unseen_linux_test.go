@@ -1,97 +1,36 @@
 package wire
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"net"
 	"os"
-	"runtime"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// If a client closes its sending side together with its last request, the poller reports both at
-// once: a sweep finds the end, long before the connection would be parked.
-func TestSweep_FindsTheEndThatCameWithTheLastRequest(t *testing.T) {
+// If a client closes its sending side together with its last request, the poller may report both at
+// once: the end is found when the connection is parked.
+func TestParked_FindsTheEndThatCameWithTheLastRequest(t *testing.T) {
 	for _, requests := range []int{1, 3} {
-		list, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		l := New(list, slog.New(slog.DiscardHandler))
-		var answered atomic.Int32
-		served(l, stub{plain: func(c *Connection, _ *Plain) error {
-			answered.Add(1)
-			_, err := c.Write([]byte("x"))
-			return err
-		}})
-		client, err := net.Dial("tcp", list.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := parks(t)
+		client, in, _ := p.client(t)
 		_ = client.SetDeadline(time.Now().Add(10 * parkTime)) // then reading fails
-		conn, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
-		ended := make(chan error, 1)
-		serve := func() { ended <- conn.(*Connection).Serve() }
-		answer := make([]byte, 1)
-		if requests > 1 {
-			go serve()
-		}
 		for range requests - 1 {
-			_, _ = io.WriteString(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n") // if it fails, there is no answer
-			if _, err := io.ReadFull(client, answer); err != nil {
-				t.Fatal(err)
-			}
+			asks(t, client, in, whole, 1)
 		}
-		_, _ = io.WriteString(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n") // if it fails, there is no answer
+		_, err := io.WriteString(client, whole)
+		must(t, err)
 		_ = client.(*net.TCPConn).CloseWrite()
 		begun := time.Now()
-		if requests == 1 { // both have arrived when it is read
-			go serve()
-		}
-		if _, err := io.ReadFull(client, answer); err != nil {
-			t.Fatal(err)
-		}
-		if n, err := client.Read(answer); n > 0 || err != io.EOF {
-			t.Errorf("after the answers got %d bytes, %v; want the end", n, err)
+		if rest, err := io.ReadAll(in); string(rest) != answered || err != nil {
+			t.Errorf("got %q, %v; want a response and the end", rest, err)
 		}
 		if took := time.Since(begun); took >= parkTime {
-			t.Errorf("the end was found after %v, when the connection was parked", took)
-		}
-		<-ended
-		if n := int(answered.Load()); n != requests {
-			t.Errorf("%d of %d requests were answered", n, requests)
-		}
-		_ = client.Close()
-		_ = l.Close()
-	}
-}
-
-// A request triggers one sweep, and another one if the first may already have passed its
-// connection; there are no sweeps while nothing happens.
-func TestSweep_RestsWithoutRequests(t *testing.T) {
-	l := New(nil, slog.New(slog.DiscardHandler))
-	for state, want := range map[uint32]uint32{soon: soon, sweeping: sweepMore, sweepMore: sweepMore} {
-		l.sweeper.state.Store(state)
-		l.sweepSoon()
-		if got := l.sweeper.state.Load(); got != want {
-			t.Errorf("from %d to %d, want %d", state, got, want)
-		}
-	}
-	l.sweeper.state.Store(noSweep)
-	l.sweepSoon() // for no connection
-	if got := l.sweeper.state.Load(); got == sweepMore {
-		t.Error("there are two sweeps")
-	}
-	for deadline := time.Now().Add(10 * time.Second); l.sweeper.state.Load() != noSweep; runtime.Gosched() {
-		if time.Now().After(deadline) {
-			t.Fatal("the sweeper is still active after a sweep without connections")
+			t.Errorf("the end was found after %v", took)
 		}
 	}
 }
@@ -146,7 +85,7 @@ func TestServe_NothingFollowsAResponseThatIsNotWhole(t *testing.T) {
 
 // A read stops at urgent data, although more has arrived: a sweep finds the rest.
 func TestSweep_FindsARequestBehindUrgentData(t *testing.T) {
-	list, err := net.Listen("tcp", "127.0.0.1:0")
+	list, err := Listen(context.Background(), "tcp", "127.0.0.1:0", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +120,8 @@ func TestSweep_FindsARequestBehindUrgentData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() { _ = conn.(*Connection).Serve() }() // the client sees the result
+	l.Resume = func(c *Connection) { go func() { _ = c.Serve() }() } // the client sees the result
+	l.Resume(conn.(*Connection))
 	if _, err := io.ReadFull(client, make([]byte, 2)); err != nil {
 		t.Fatal(err)
 	}
@@ -190,4 +130,6 @@ func TestSweep_FindsARequestBehindUrgentData(t *testing.T) {
 	}
 	_ = client.Close()
 	_ = l.Close()
+	l.Drain()
+	l.Stop()
 }
