@@ -59,3 +59,17 @@ func Close(fd int) error {
 	}
 	return nil
 }
+
+// Dropped returns how many connections to a listening socket the system has dropped, because too many
+// waited to be accepted; 0 if it does not say.
+func Dropped(fd int) int {
+	const drops = 8 // SK_MEMINFO_DROPS in linux/sock_diag.h
+	var info [drops + 1]uint32
+	size := uint32(unsafe.Sizeof(info))
+	_, _, err := syscall.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.SOL_SOCKET, unix.SO_MEMINFO,
+		uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
+	if err != 0 {
+		return 0
+	}
+	return int(info[drops])
+}

@@ -100,17 +100,22 @@ func loadStreams(address string, from, until time.Time) (took []time.Duration, e
 	return took, nil
 }
 
-// The memory of the process that an idle TLS connection takes is printed.
+// The memory of the process that an idle connection takes is printed, and below what is documented.
 func TestStreams_MemoryOfConnections(t *testing.T) {
+	config := &tls.Config{InsecureSkipVerify: true, ServerName: "a", NextProtos: []string{"http/1.1"}}
+	memoryOfConnections(t, "in clear text", 2.0, net.Dial)
+	memoryOfConnections(t, "over TLS", 12, func(network, address string) (net.Conn, error) { return tls.Dial(network, address, config) })
+}
+
+func memoryOfConnections(t *testing.T, how string, most float64, dial func(network, address string) (net.Conn, error)) {
 	NeedsProcess(t)
 	const idle = 5000
 	p := Serving(t, "- endpoint: {path: /hello, response: {body: hello}}\n", "--tls", "auto")
 	address := strings.TrimPrefix(p.URL, "http://")
 	before := settled(p)
 	var open []net.Conn
-	config := &tls.Config{InsecureSkipVerify: true, ServerName: "a", NextProtos: []string{"http/1.1"}}
 	for range idle {
-		conn, err := tls.Dial("tcp", address, config)
+		conn, err := dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,8 +127,11 @@ func TestStreams_MemoryOfConnections(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	after := settled(p)
-	fmt.Printf("%d idle connections over TLS: %.1f KiB each\n", idle, float64(after-before)/idle)
+	each := float64(settled(p)-before) / idle
+	fmt.Printf("%d idle connections %s: %.1f KiB each\n", idle, how, each)
+	if each > most {
+		t.Errorf("an idle connection %s takes %.1f KiB, want at most %.1f", how, each, most)
+	}
 	for _, conn := range open {
 		_ = conn.Close() // the result is already known
 	}

@@ -309,6 +309,7 @@ func (c *Connections) tick() {
 	if some {
 		c.parkIdle()
 		c.lot.Expire()
+		c.logDrops()
 	}
 }
 

@@ -30,6 +30,7 @@ func Listen(ctx context.Context, network, address string, share bool) (net.Liste
 		}
 		return err
 	}}
+	listening.SetMultipathTCP(false) // such a socket does not count what the system drops: see logDrops
 	l, err := listening.Listen(ctx, network, address)
 	if err != nil {
 		return nil, err
@@ -73,6 +74,8 @@ type acceptor struct {
 	raw  syscall.RawConn
 	try  func(fd uintptr) bool // acceptor.once, made once
 
+	saidDrops bool // that connections were dropped was logged
+
 	fd   int // the results of once
 	from netip.AddrPort
 	err  syscall.Errno
@@ -103,6 +106,21 @@ func (a *acceptor) once(fd uintptr) bool {
 		default:
 			return a.err != unix.EAGAIN
 		}
+	}
+}
+
+// logDrops logs once that the system drops connections. It is called each second while there are any.
+func (c *Connections) logDrops() {
+	a, ok := c.Listener.(*acceptor)
+	if !ok || a.saidDrops {
+		return
+	}
+	n := 0
+	_ = a.raw.Control(func(fd uintptr) { n = sockio.Dropped(int(fd)) }) // fails once it is closed
+	if n > 0 {
+		a.saidDrops = true
+		c.log.Warn("connections were dropped, and delayed by a second or more, because too many waited to be accepted; "+
+			"raise the setting net.core.somaxconn of the system and restart", "dropped", n)
 	}
 }
 
