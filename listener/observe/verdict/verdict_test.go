@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -293,6 +294,45 @@ func TestSize_IsABoundOfTheSum(t *testing.T) {
 	s.times.Probe = histogram.Of(slices.Repeat([]time.Duration{ms / 10}, 200)...)
 	if v := judged(&s, nil); !strings.Contains(v.Size, "about 9") || v.Added.Value != nil || v.Added.Samples != 200 {
 		t.Errorf("%s, %+v: 200 figures do not determine a 99th percentile", v.Size, v.Added)
+	}
+}
+
+// The bound holds in most periods, whether the parts of a request are independent or late together.
+func TestSize_HoldsInMostPeriods(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	ms := func(v float64) time.Duration { return time.Duration(v * float64(time.Millisecond)) }
+	pass := func(u float64) float64 { return 0.1 + max(u-0.97, 0)/0.03*20 } // 3 % meet a stall of 20 ms
+	work := func(u float64) float64 { return 0.2 / (1.01 - u) / 5 }
+	const periods, beats, requests = 300, 600, 2000
+	independent := make([]float64, 400_000)
+	for i := range independent {
+		independent[i] = pass(random.Float64()) + work(random.Float64())
+	}
+	slices.Sort(independent)
+	together, apart := pass(0.99)+work(0.99), independent[len(independent)*99/100]
+	missed := map[string]int{}
+	for range periods {
+		probe, own := make([]time.Duration, beats), make([]time.Duration, requests)
+		for i := range probe {
+			probe[i] = ms(pass(random.Float64()))
+		}
+		for i := range own {
+			own[i] = ms(work((float64(i) + 0.5) / requests)) // every request is measured
+		}
+		s := busySample()
+		s.times.Probe = histogram.Of(probe...)
+		s.timings = []timing{{name: "GET /a", requests: requests, own: histogram.Of(own...), total: histogram.Of(own...)}}
+		_, added := s.size(0)
+		for name, truth := range map[string]float64{"together": together, "independent": apart} {
+			if *added.High < truth*0.996 {
+				missed[name]++
+			}
+		}
+	}
+	for name, n := range missed {
+		if n > periods/20 {
+			t.Errorf("%s: the size is no bound in %d of %d periods", name, n, periods)
+		}
 	}
 }
 
