@@ -81,7 +81,7 @@ func readScenario(text []byte) (scenario, error) {
 	case s.Configuration.Kind != yaml.SequenceNode:
 		return s, errors.New("configuration: a list is required")
 	case len(s.Requests) == 0:
-		return s, errors.New("requests: one at least is required")
+		return s, errors.New("requests: at least one is required")
 	}
 	for i := range s.Requests {
 		if err := s.Requests[i].check(); err != nil {

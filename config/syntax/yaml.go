@@ -134,7 +134,7 @@ func (r *yamlReader) alias(n *yaml.Node) (*Node, extent) {
 	}
 	r.unfolded += a.extent.weight
 	if r.unfolded > maxUnfolded {
-		r.refuse(null.Pos(), "the aliases of this file expand to more than %d MiB of values; expected at most that", maxUnfolded>>20)
+		r.refuse(null.Pos(), "the aliases of this file expand to more than %d MiB of values; expected fewer aliases", maxUnfolded>>20)
 		return null, extent{}
 	}
 	a.node.Shared = true

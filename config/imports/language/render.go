@@ -238,7 +238,7 @@ func (r *hbRenderer) repeat(n *hbNode, s *Scope, times int, commas bool) {
 			continue
 		}
 		if r.t.endsInTag() {
-			r.lose(n, errors.New("white space and a comma at the end of a value stay"))
+			r.lose(n, errors.New("white space and a comma at the end of a value are kept"))
 		}
 		end := ","
 		if i == times-1 {

@@ -235,12 +235,12 @@ func calculated(name string) language.Helper {
 				return "", errNone
 			}
 			if !whole.MatchString(strings.Trim(operand, `"`)) {
-				d.Note("only whole numbers are calculated alike")
+				d.Note("only calculations with whole numbers give the same result")
 			}
 			expression += "|" + name + ":" + operand
 		}
 		if start, _, _ := strings.Cut(expression, "|"); !whole.MatchString(strings.Trim(start, `"`)) {
-			d.Note("only whole numbers are calculated alike")
+			d.Note("only calculations with whole numbers give the same result")
 		}
 		return expression, err
 	}

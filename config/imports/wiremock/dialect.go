@@ -159,7 +159,7 @@ func (d *dialect) path() (string, error) {
 		return language.Quote(whole), nil
 	}
 	if d.made.encoded {
-		d.Note("{{request.path}} is written as it was sent, in WireMock decoded")
+		d.Note("{{request.path}} is written as it was sent; WireMock decodes it")
 	}
 	return "path", nil
 }
@@ -183,7 +183,7 @@ func (d *dialect) segment(name string) (string, error) {
 		return "", errNone
 	}
 	if d.made.raw && !d.made.plain[name] {
-		d.Note("parameters of the path are decoded, which they are not in WireMock")
+		d.Note("parameters of the path are decoded; WireMock leaves them encoded")
 	}
 	return language.Member("path-params", name), nil
 }
@@ -212,7 +212,7 @@ func urlEncode(d language.Dialect, c *language.Call, s *language.Scope) (string,
 	if err == nil && c.Args[0].Literal {
 		return language.Quote(strings.NewReplacer("%2A", "*", "~", "%7E").Replace(url.QueryEscape(c.Args[0].Text))), nil
 	}
-	d.Note("urlEncode makes a blank %20, in WireMock +")
+	d.Note("urlEncode writes a blank as %20; WireMock writes +")
 	return operand + "|urlencode", err
 }
 
@@ -349,7 +349,7 @@ func systemValue(d language.Dialect, c *language.Call, _ *language.Scope) (strin
 	if kind := c.Hash["type"].Text; kind != "" && kind != "ENVIRONMENT" || !variable.MatchString(c.Hash["key"].Text) {
 		return "", errNone
 	}
-	d.Note("WireMock writes only system values that it was started to permit")
+	d.Note("WireMock writes only the system values that it was configured to permit")
 	return "env." + c.Hash["key"].Text + `|default:""`, nil
 }
 

@@ -458,7 +458,7 @@ func TestState_BadFiles(t *testing.T) {
 		first + "{}\n":                          "change 1: missing set or key",
 		first + `{"set": "a"}` + "\n":           "change 1: missing set or key",
 		first + row + "\n" + `{"set": "a", "ke`: "the file is cut off after change 1",
-		first + row + row + "\n":                "change 1: more follows in its line",
+		first + row + row + "\n":                "change 1: there is more text in its line",
 		first + `{"set": "a", "key": "1", "row": 7}` + "\n":                  `change 1: the row of "1" is not an object`,
 		first + `{"set": "a", "key": "1"}` + "\n":                            `change 1: the row of "1" is not an object`,
 		first + `{"set": "a", "key": "1", "row": {}}` + "\n":                 `change 1: the row of "1" has another key, or none, in "id"`,

@@ -182,7 +182,7 @@ func (l *Lines) Next() (c Change, err error) {
 	if err == nil && (c.Set == "" || c.Key == "") {
 		err = errors.New("missing set or key; expected a file that the server has written")
 	} else if _, more := decoder.Token(); err == nil && !errors.Is(more, io.EOF) {
-		err = errors.New("more follows in its line")
+		err = errors.New("there is more text in its line")
 	}
 	if err != nil {
 		err = fmt.Errorf("change %d: %w", l.Changes, err)
