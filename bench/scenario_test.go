@@ -21,7 +21,7 @@ func TestReadScenarioRefuses(t *testing.T) {
 		{strings.Replace(good, "name: a", "nmae: a", 1), "nmae"},
 		{strings.Replace(good, "name: a", "name: ", 1), "name and shows are required"},
 		{strings.Replace(good, "[]", "{}", 1), "configuration: a list is required"},
-		{strings.Replace(good, "[{path: /a}]", "[]", 1), "one at least"},
+		{strings.Replace(good, "[{path: /a}]", "[]", 1), "at least one"},
 		{strings.Replace(good, "/a", "a", 1), `path: "a"`},
 		{strings.Replace(good, "/a", `"/a b"`, 1), "blanks"},
 		{strings.Replace(good, "path: /a", "path: /a, repeat: -1", 1), "repeat"},
