@@ -38,6 +38,8 @@ type Resource struct {
 	Steps      *Steps      // for a set of its own: how a member changes over time; nil for not at all
 	PutCreates bool        // PUT of a row that does not exist creates it
 	Strict     bool        // unknown parameters are refused
+	Dialect    string      // one of Dialects: the parameters of lists; "" means ours
+	Children   []Setting   // sets, and their members that refer to a row: their rows are removed with it
 
 	policy.Group
 	On map[string]*On // by operation
@@ -93,6 +95,9 @@ var ResourceOperations = []string{"list", "read", "create", "replace", "change",
 // modified.
 var PageStyles = []string{"link", "page", "offset", "cursor", "after"}
 
+// Dialects are the other servers whose parameters lists can have. The slice must not be modified.
+var Dialects = []string{"json-server"}
+
 var resourceFields = slices.Concat(
 	[]table.Field[Resource]{
 		table.Of[Resource](table.Row{Key: "path", Doc: "the path of the collection, such as /payments", Required: true, Kinds: table.Texts, Pattern: "^/"}),
@@ -117,6 +122,9 @@ var resourceFields = slices.Concat(
 		table.Of[Resource](table.Row{Key: "item", Doc: "a template for a row, with row", Kinds: table.Texts}),
 		table.With(stepsField, func(d *table.Decoder, v table.Value, r *Resource) { r.Steps = decodeSteps(d, v) }),
 		table.Of[Resource](table.Row{Key: "put-creates", Doc: "true lets PUT create a row that does not exist", Kinds: table.Bools}),
+		table.Of[Resource](table.Row{Key: "dialect", Doc: "the parameters of lists as another server has them: json-server", Kinds: table.Texts, Enum: Dialects}),
+		table.With(table.Row{Key: "children", Doc: "sets, and their members that refer to a row: their rows are removed with it", Kinds: table.Maps, Value: &table.Row{Kinds: table.Texts, Filled: true}},
+			func(d *table.Decoder, v table.Value, r *Resource) { r.Children = decodeNames(d, v) }),
 		table.Of[Resource](table.Row{Key: "strict", Doc: "true refuses unknown parameters", Kinds: table.Bools}),
 	},
 	policy.ResponseKeys[Resource](""),
@@ -311,6 +319,9 @@ func (r *Resource) faults() (found syntax.Problems) {
 	}
 	if r.Page.Size > 0 && r.Page.Max > 0 && r.Page.Size > r.Page.Max {
 		wrong("page.size", "is %d; expected at most max, which is %d", r.Page.Size, r.Page.Max)
+	}
+	if r.Dialect != "" && (r.Page.Off || r.Page.Style != "" && r.Page.Style != PageStyles[0]) {
+		wrong("dialect", "has the page style %s; expected no other one", PageStyles[0])
 	}
 	names := PageNames(r.Page.Style)
 	for _, n := range r.Page.Names {

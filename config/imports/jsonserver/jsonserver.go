@@ -51,17 +51,27 @@ func Read(s *draft.Source, d *draft.Draft, _ draft.Options) error {
 	if root.Kind != syntax.MapNode {
 		return s.ProblemAt(root, "is %v; expected a map of collections", root.Kind)
 	}
-	im := importer{Draft: d, root: root, names: map[string]bool{}}
+	im := importer{Draft: d, root: root, sets: map[string]string{}}
+	names := map[string]bool{}
+	for i := range root.Entries {
+		if name := root.Entries[i].Key.Text.Value; keyless(root.Entries[i].Value) == "" {
+			im.sets[name] = language.Unique(language.Name(name), names)
+		}
+	}
 	for i := range root.Entries {
 		im.entry(&root.Entries[i])
+	}
+	if root.Get("db") == nil {
+		body := draft.NewMap("error", "Not supported", "message", "/db is not served; request the lists one by one")
+		im.Add("endpoint", draft.NewMap("path", "/db", "response", draft.NewMap("status", 400, "body", draft.Flow(body))))
 	}
 	return nil
 }
 
 type importer struct {
 	*draft.Draft
-	root  *syntax.Node
-	names map[string]bool // of sets
+	root *syntax.Node
+	sets map[string]string // their names, by the name of the collection; not of fixed lists
 }
 
 func (im *importer) entry(e *syntax.Entry) {
@@ -89,7 +99,7 @@ func (im *importer) collection(e *syntax.Entry, name string) {
 		im.Approximate(e.Key.Pos(), path, "%s, so the list is fixed: it can be read, but not filtered or changed", why)
 		return
 	}
-	set := language.Unique(language.Name(name), im.names)
+	set := im.sets[name]
 	data := draft.NewMap("name", set, "new-key", newKeys(e.Value))
 	if text := language.JSON(e.Value); len(text) > inPlace {
 		file := im.AddFile(draft.File{Name: "data/" + set + ".json", Data: []byte(text)})
@@ -106,10 +116,13 @@ func (im *importer) collection(e *syntax.Entry, name string) {
 		data.Set("sort", draft.Flow(members))
 	}
 	im.Add("data", data)
-	im.Add("resource", resource(path, set, members).Set("on", draft.Flow(draft.NewMap("remove", draft.NewMap("status", 200)))))
-	im.Approximate(e.Key.Pos(), path, "lists are ordered by ?sort=a,-b instead of _sort and _order, and compared by ?a[gte]=1 instead of ?a_gte=1; "+
-		"q, a_like, _start and _end are unknown, _page has %d rows without _limit, and DELETE answers without a body; "+
-		mergePatch+"; another id in PATCH or PUT is answered 422, and a body that is not a JSON object 400", wholeList)
+	own := resource(path, set, members)
+	if children := im.children(name); len(children.Entries) > 0 {
+		own.Set("children", draft.Flow(children))
+	}
+	im.Add("resource", own.Set("on", draft.Flow(draft.NewMap("remove", draft.NewMap("status", 200)))))
+	im.Approximate(e.Key.Pos(), path, "q, a_like, _embed, _expand and _per_page are answered 400, and DELETE answers without a body; "+
+		mergePatch+"; another id in PATCH or PUT is answered 422, and a body that is not a JSON object 400")
 	if len(e.Value.Items) <= wholeList {
 		im.ask(e.Value, name, "")
 	}
@@ -129,8 +142,7 @@ func (im *importer) ask(value *syntax.Node, name, below string) {
 
 // resource returns the declaration of a resource over a set.
 func resource(path, set string, members []string) *syntax.Node {
-	r := draft.NewMap("path", path, "data", set,
-		"page", draft.Flow(draft.NewMap("size", wholeList, "max", wholeList, "names", draft.NewMap("page", "_page", "limit", "_limit"))))
+	r := draft.NewMap("path", path, "data", set, "dialect", "json-server", "page", draft.Flow(draft.NewMap("size", wholeList, "max", wholeList)))
 	if len(members) > 0 {
 		r.Set("filter", draft.Flow(members)).Set("sort", draft.Flow(members))
 	}
@@ -153,8 +165,26 @@ func (im *importer) relation(e *syntax.Entry, name, set, member string, members 
 		path := language.Path{{Text: of}, {Kind: language.Param, Text: language.Name(member)}, {Text: name}}.String()
 		im.Add("resource", resource(path, set, members).Set("parent", draft.Flow(draft.NewMap(language.Name(member), member))).
 			Set("allow", draft.Flow([]string{"list", "create"})))
-		im.Lost(e.Key.Pos(), fmt.Sprintf("/%s?_expand=%s, /%s?_embed=%s", name, one, of, name), "rows of several collections are not joined, and DELETE of a row leaves the rows of /%s that belong to it; GET and POST %s are served", name, path)
+		im.Lost(e.Key.Pos(), fmt.Sprintf("/%s?_expand=%s, /%s?_embed=%s", name, one, of, name), "rows of several collections are not joined; GET and POST %s are served", path)
 	}
+}
+
+// children returns the sets whose rows json-server removes with a row of a collection, and their members that refer
+// to it.
+func (im *importer) children(name string) *syntax.Node {
+	all := draft.NewMap()
+	for _, e := range im.root.Entries {
+		set := im.sets[e.Key.Text.Value]
+		if set == "" || e.Value.Kind != syntax.ListNode {
+			continue
+		}
+		for _, member := range language.Scalars(e.Value) {
+			if one, ok := strings.CutSuffix(member, "Id"); ok && one != "" && slices.Contains(plurals(one), name) && all.Get(set) == nil {
+				all.Set(set, syntax.NewText(member))
+			}
+		}
+	}
+	return all
 }
 
 // plurals returns the plural forms of a name that json-server recognizes.
@@ -201,7 +231,7 @@ func newKeys(list *syntax.Node) string {
 
 // object adds a single object: a row of a set of its own, which requests read, replace and change.
 func (im *importer) object(e *syntax.Entry, name string) {
-	path, set := language.Path{{Text: name}}.String(), language.Unique(language.Name(name), im.names)
+	path, set := language.Path{{Text: name}}.String(), im.sets[name]
 	json := draft.NewMap("Content-Type", "application/json")
 	find := draft.NewMap("one", draft.Flow(draft.NewMap("in", set, "key", "1")))
 	body := "{{one.value}}"

@@ -110,6 +110,10 @@ func TestErrors(t *testing.T) {
 		{"- resource: {path: /a, on: {create: {responses: []}}}", `[0].resource.on.create.responses: is an empty list`},
 		{"- resource: {path: /a, on: {create: {responses: [{weight: 0}]}}}", `[0].resource.on.create.responses: all weights are 0`},
 		{"- resource: {path: /a, on: {make: {}}}", `[0].resource.on.make: unknown key`},
+		{"- resource: {path: /a, dialect: json-server, page: {style: offset}}", `[0].resource.dialect: has the page style link`},
+		{"- resource: {path: /a, dialect: jsonserver}", `(did you mean "json-server"?)`},
+		{"- resource: {path: /a, children: {b: aId}}", `[0].resource.children.b: there is no set "b"`},
+		{"- resource: {path: /a, children: {b: aId}}\n- data: {name: b}", `[0].resource.children.b: `},
 		{"- resource: {path: /a, item: \"{{rows}}\", allow: [read]}", `[0].resource.item: unknown variable "rows"`},
 	} {
 		path := filepath.Join(dir, "mock.yml")

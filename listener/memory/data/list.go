@@ -33,6 +33,7 @@ func (o *Operation) demands(r *matcher.Request) (*demands, *Failed) {
 		name, op, _ := strings.Cut(strings.TrimSuffix(string(key), "]"), "[")
 		switch m := memberOf(o.filters, name); {
 		case m != nil && d.ask(m, op, value, len(o.parents)):
+		case o.config.Dialect != "" && d.jsonServer(o, string(key), value):
 		case name == "sort" && op == "" && len(o.sorts) > 0:
 			if failed := d.sort(o, string(value)); failed != nil {
 				return nil, failed

@@ -83,7 +83,7 @@ func (o *Operation) page(l *state.List, d *demands, part []byte, w *work) (*page
 	}
 	p := &page{style: settings.Style, number: 1}
 	var failed *Failed
-	if p.size, failed = o.number(d, "limit", o.size, 1); failed != nil {
+	if p.size, failed = o.number(d, "limit", o.pageSize(d), 1); failed != nil {
 		return nil, failed
 	}
 	p.size = min(p.size, o.most)
@@ -96,6 +96,9 @@ func (o *Operation) page(l *state.List, d *demands, part []byte, w *work) (*page
 	case "after":
 		p.offset, failed = o.fromKey(l, d, part, w, p)
 	default:
+		if o.isSlice(d) {
+			return o.sliced(l, d, p)
+		}
 		p.style = "link"
 		if settings.Style != "" {
 			p.style = settings.Style
@@ -209,10 +212,12 @@ func (o *Operation) fromKey(l *state.List, d *demands, part []byte, w *work, p *
 
 // links adds the header fields of the page style "link".
 func (o *Operation) links(p *page, r *matcher.Request, d *demands, out *reply.Reply) {
+	if p.style == "link" || o.config.Dialect != "" {
+		out.Add("X-Total-Count", strconv.Itoa(p.total))
+	}
 	if p.style != "link" {
 		return
 	}
-	out.Add("X-Total-Count", strconv.Itoa(p.total))
 	last := max(1, p.pages())
 	var value []byte
 	link := func(number int, relation string) {

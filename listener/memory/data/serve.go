@@ -51,6 +51,9 @@ func (o *Operation) Serve(r *matcher.Request, p *reply.Reply) *Failed {
 const maxAttempts = 10_000
 
 func (o *Operation) serve(w *work, r *matcher.Request, p *reply.Reply) *Failed {
+	if failed := o.refuseJSONServer(r); failed != nil {
+		return failed
+	}
 	part := partOf(o.part, w, r)
 	switch o.config.Name {
 	case "list":
@@ -75,6 +78,9 @@ func (o *Operation) serve(w *work, r *matcher.Request, p *reply.Reply) *Failed {
 	}
 	switch o.config.Name {
 	case "remove":
+		if failed := o.removeChildren(key, w, r); failed != nil {
+			return failed
+		}
 		w.tx.Delete(o.set.Set, part, key)
 		r.Rows[0] = json.Value{Kind: json.Object, Raw: row.JSON}
 		p.Status, p.ContentType = fasthttp.StatusNoContent, ""
