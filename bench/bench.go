@@ -7,12 +7,6 @@
 //	opts.Program, err = os.Executable()
 //	err = bench.Run(ctx, opts, os.Stdout, os.Stderr)
 //
-// What to measure is declared in files: scenarios/ contains a file for each scenario, and the
-// endpoints of a configuration are measured with requests made from their declarations. The speed
-// of a machine varies, so baseline and candidate are loaded at the same time, or in turn if that is
-// not possible: the ratios of rounds are comparable even if single figures are not. Only checked
-// answers are counted, and errors make a result void.
-//
 // The load generator is package load; docs/bench.md explains the figures.
 package bench
 

@@ -18,19 +18,8 @@ type Condition struct {
 	always bool
 }
 
-// CompileCondition parses a condition:
-//
-//	query-params.page > 1 and not (json-params.card = "4000000000000002" or header-params.X-Test)
-//	json-params.email matches "@example\.com$"
-//
-// The operators are = != > < >= <= contains matches (an RE2 expression in quotes, found anywhere in
-// the text); and binds tighter than or, not tighter than and. An operand is a variable (with
-// filters, also written as {{ variable }}), a number, a quoted text, true, false or null, or on the
-// right of an operator a bare word, which is a text. A lone operand is true if it is present and
-// not empty, false or 0. Two numbers (or texts that are numbers) are compared as numbers, anything
-// else as text. A missing value equals only null and "", and has no order.
-//
-// For an empty text the condition is nil, which always holds.
+// CompileCondition parses a condition, as docs/conditions.md describes it. For an empty text the
+// condition is nil, which always holds.
 func CompileCondition(text syntax.Text, scope *Scope) (*Condition, syntax.Problems) {
 	s := &source{text: text, scope: scope}
 	sc := newScanner(s, 0, len(text.Value))

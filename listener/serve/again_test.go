@@ -23,8 +23,8 @@ func TestDirect_AChangeThatLeadsToAnEndpointThatWaits(t *testing.T) {
 - endpoint: {path: /turns, find: {row: {in: rows, key: 1}}, response: {body: "{{row.n}}"}}
 `)
 	s.listen(t)
-	if answers := s.snapshot.Load().Responses; !answers[1].Direct || answers[0].Direct || answers[2].Direct {
-		t.Errorf("answered directly: %v, %v, %v; want only the second", answers[0].Direct, answers[1].Direct, answers[2].Direct)
+	if responses := s.snapshot.Load().Responses; !responses[1].Direct || responses[0].Direct || responses[2].Direct {
+		t.Errorf("answered directly: %v, %v, %v; want only the second", responses[0].Direct, responses[1].Direct, responses[2].Direct)
 	}
 	const clients, each = 8, 100
 	var all sync.WaitGroup

@@ -67,7 +67,7 @@ func TestExpireIdle_LosesNoReplyToPipelinedRequests(t *testing.T) {
 // how many answers arrive.
 func pipelinedUntil(t *testing.T, s *testServer, requests, n int, before bool) int {
 	s.Stopping.Store(false)
-	answered := 0
+	replied := 0
 	client, inner := net.Pipe()
 	l := generally(s, stopping())
 	point := &harness.Pointed{Conn: inner, N: n, Before: before, Happened: func() {
@@ -75,7 +75,7 @@ func pipelinedUntil(t *testing.T, s *testServer, requests, n int, before bool) i
 		end(t, l, time.Second)
 	}}
 	l.Handler = around{s.Server, func(serve func()) {
-		answered++
+		replied++
 		point.Pass(serve)
 	}}
 	conn := l.Adopt(point)
@@ -91,8 +91,8 @@ func pipelinedUntil(t *testing.T, s *testServer, requests, n int, before bool) i
 	<-served
 	_ = client.Close() // ends a write
 	got := strings.Count(string(text), `{"hello": "world"}`)
-	if got != answered {
-		t.Errorf("at call %d, before %v: %d requests were answered, %d answers arrived", n, before, answered, got)
+	if got != replied {
+		t.Errorf("at call %d, before %v: %d requests were answered, %d answers arrived", n, before, replied, got)
 	}
 	if says := strings.Count(string(text), "Connection: close"); got < requests && says != min(got, 1) {
 		t.Errorf("at call %d, before %v: %d of %d answers arrived, %d with Connection: close", n, before, got, requests, says)
