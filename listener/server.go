@@ -239,7 +239,9 @@ func (s *Server) accept() {
 			}
 			break
 		}
-		s.begin(conn.(*wire.Connection))
+		if c := conn.(*wire.Connection); !s.hand(c) && !c.Park() { // many at once need not have goroutines
+			s.begin(c)
+		}
 	}
 	s.listener.Drain()
 	close(s.next)
@@ -249,10 +251,18 @@ func (s *Server) accept() {
 
 // begin makes a goroutine serve a connection.
 func (s *Server) begin(conn *wire.Connection) {
-	select {
-	case s.next <- conn: // to a goroutine that waits
-	default:
+	if !s.hand(conn) {
 		s.connected.Go(func() { s.serve(conn) })
+	}
+}
+
+// hand gives a connection to a goroutine that waits for one, and reports whether there is any.
+func (s *Server) hand(conn *wire.Connection) bool {
+	select {
+	case s.next <- conn:
+		return true
+	default:
+		return false
 	}
 }
 

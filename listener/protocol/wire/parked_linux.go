@@ -59,8 +59,8 @@ func (c *Connection) mayPark() bool {
 	return p.socket != nil && p.socket.file == nil && !p.stays && !p.quick && !c.inBody && !c.head.begun && c.head.empty == 0
 }
 
-// leave parks the connection, and reports whether it did. If so, another goroutine may serve it already.
-func (c *Connection) leave() bool {
+// Park parks the connection, and reports whether it did. If so, another goroutine may serve it already.
+func (c *Connection) Park() bool {
 	p, timeout := &c.place, idleTimeout
 	if p.socket == nil || c.from.Resume == nil || len(c.held) > 0 {
 		return false

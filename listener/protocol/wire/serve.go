@@ -60,7 +60,7 @@ func (c *Connection) Serve() error {
 		switch {
 		case err != errIdle:
 			return c.end(err)
-		case c.leave():
+		case c.Park():
 			return nil
 		case c.requests > 0 && !c.park():
 			return c.end(errClosed)

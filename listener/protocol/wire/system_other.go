@@ -37,10 +37,12 @@ type place struct{ late bool }
 
 func (*place) open(net.Conn) {}
 
-func (c *Connections) logDrops()  {}
-func (c *Connections) parkIdle()  {}
-func (c *Connections) openLot()   {}
-func (c *Connection) leave() bool { return false }
+func (c *Connections) logDrops() {}
+func (c *Connections) parkIdle() {}
+func (c *Connections) openLot()  {}
+
+// Park does nothing: the connection needs a goroutine.
+func (c *Connection) Park() bool { return false }
 
 // Drain returns at once.
 func (c *Connections) Drain() {}
