@@ -31,7 +31,7 @@ type Pacer struct {
 	base   time.Time
 	shards []shard
 	ended  sync.WaitGroup
-	timer  func() (timer, error)
+	timer  func() timer
 }
 
 // shard is one part of a pacer.
@@ -55,9 +55,6 @@ const tick = 50 * time.Microsecond
 // never is a tick that does not come.
 const never = math.MaxInt64
 
-// stride is how many entries the wheel moves while the lock is held.
-const stride = 256
-
 // timer wakes one goroutine.
 type timer interface {
 	Set(after time.Duration)
@@ -68,7 +65,7 @@ type timer interface {
 // New returns a pacer that has no goroutine yet.
 func New() *Pacer { return newPacer(runtime.GOMAXPROCS(0), newTimer) }
 
-func newPacer(shards int, timer func() (timer, error)) *Pacer {
+func newPacer(shards int, timer func() timer) *Pacer {
 	p := &Pacer{base: time.Now(), shards: make([]shard, shards), timer: timer}
 	for i := range p.shards {
 		p.shards[i].p, p.shards[i].armed = p, never
@@ -115,17 +112,14 @@ func (p *Pacer) Close() {
 		return
 	}
 	for i := range p.shards {
-		p.shards[i].close()
+		s := &p.shards[i]
+		s.mu.Lock()
+		if s.over = true; s.timer != nil {
+			_ = s.timer.Close() // it ends the goroutine
+		}
+		s.mu.Unlock()
 	}
 	p.ended.Wait()
-}
-
-func (s *shard) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.over = true; s.timer != nil {
-		_ = s.timer.Close() // it ends the goroutine
-	}
 }
 
 func (s *shard) add(e *Entry, t time.Time) {
@@ -144,7 +138,8 @@ func (s *shard) add(e *Entry, t time.Time) {
 	due := int64((t.Sub(s.p.base) + tick - 1) / tick)
 	s.wheel.Add(due, id)
 	if s.timer == nil && !s.over {
-		s.start()
+		s.timer = s.p.timer()
+		s.p.ended.Go(s.run)
 	}
 	if due < s.armed && !s.over {
 		s.arm(due)
@@ -159,15 +154,6 @@ func (s *shard) release(id uint32) {
 		*e = nil
 	}
 	s.free = append(s.free, id)
-}
-
-// start creates the timer, and starts the goroutine.
-func (s *shard) start() {
-	var err error
-	if s.timer, err = s.p.timer(); err != nil {
-		s.timer = newRuntimeTimer()
-	}
-	s.p.ended.Go(s.run)
 }
 
 // arm sets the timer. If its time has already passed, it fires at once.
@@ -207,16 +193,13 @@ func (s *shard) replace() timer {
 func (s *shard) next() Waiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for {
-		arrived := s.wheel.Advance(int64(time.Since(s.p.base)/tick), stride)
+	for arrived := false; !arrived; {
+		arrived = s.wheel.Advance(int64(time.Since(s.p.base)/tick), 256)
 		for id := s.wheel.Take(); id != 0; id = s.wheel.Take() {
 			e := *s.entries.At(id)
 			if s.release(id); e != nil {
 				return e.waiter
 			}
-		}
-		if arrived {
-			break
 		}
 	}
 	s.armed = never
@@ -236,10 +219,8 @@ func newRuntimeTimer() runtimeTimer {
 	return runtimeTimer{time.NewTimer(math.MaxInt64), make(chan struct{})}
 }
 
-// Set sets the timer.
 func (t runtimeTimer) Set(after time.Duration) { t.Reset(after) }
 
-// Wait waits until the timer fires.
 func (t runtimeTimer) Wait() error {
 	select {
 	case <-t.C:
@@ -249,7 +230,6 @@ func (t runtimeTimer) Wait() error {
 	}
 }
 
-// Close ends Wait.
 func (t runtimeTimer) Close() error {
 	t.Stop()
 	close(t.closed)

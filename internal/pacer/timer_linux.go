@@ -2,7 +2,9 @@ package pacer
 
 import "mockserver/internal/timerfd"
 
-func newTimer() (timer, error) {
-	t, err := timerfd.New()
-	return t, err
+func newTimer() timer {
+	if t, err := timerfd.New(); err == nil {
+		return t
+	}
+	return newRuntimeTimer()
 }

@@ -2,4 +2,4 @@
 
 package pacer
 
-func newTimer() (timer, error) { return newRuntimeTimer(), nil }
+func newTimer() timer { return newRuntimeTimer() }

@@ -74,7 +74,7 @@ func (c *Compiler) Compile(spec *config.Spec) (*Snapshot, syntax.Problems) {
 		a := &sn.Responses[i]
 		a.Direct = a.isDirect()
 		a.Template = a.Template.In(a.program[:])
-		a.Immediate = a.Source == nil && a.Proxy == nil && len(a.Hooks)+len(a.Lets) == 0 && a.Changes == nil && a.Resource == nil && a.Template.IsBrief()
+		a.Immediate, a.Paced = a.isImmediate(), a.isPaced()
 	}
 	return sn, spec.InOrder(append(problems, shadowed...))
 }

@@ -69,13 +69,14 @@ type later struct{ *call }
 
 // Serve serves the call as if its request had been read by fasthttp.
 func (l later) Serve() (last bool, err error) {
-	x := wire.NewExchange(l.peer.(*wire.Connection))
+	conn := l.peer.(*wire.Connection)
+	x := wire.NewExchange(conn)
 	if h := &x.Request.Header; l.connection == "close" {
 		h.SetConnectionClose()
 	} else if l.connection != "" {
 		h.SetProtocol("HTTP/1.0")
 	}
-	l.Reply.Room = x.Response.SwapBody(nil)
+	l.Reply.Room, l.paced = x.Response.SwapBody(nil), conn.MayDelay()
 	err = l.server.exchange(l.call, x)
 	last = x.Last
 	x.Free()

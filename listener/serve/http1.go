@@ -28,7 +28,11 @@ func (s *Server) Serve(x *wire.Exchange) error { return s.exchange(receive(x), x
 
 // exchange answers a call, and writes the response.
 func (s *Server) exchange(c *call, x *wire.Exchange) (err error) {
-	s.serve(c)
+	if s.serve(c); c.waits {
+		x.Response.SwapBody(c.Reply.Room) // unless the body is larger
+		s.delay(c, x.Conn)
+		return nil
+	}
 	p := &c.Reply
 	x.Last = x.Request.Header.ConnectionClose() || (s.Stopping.Load() || c.isOld()) && p.Status != fasthttp.StatusSwitchingProtocols
 	switch {

@@ -125,7 +125,7 @@ func (s *Server) disturb(a *compile.Response, c *call, notify bool) {
 	}
 	w.given, w.fault, w.notify = given, drawn.Fault, notify
 	if drawn.Timed {
-		s.wait(c, begun, drawn.Length)
+		s.wait(c, a, begun, drawn.Length)
 	} else {
 		s.proceed(c, false)
 	}

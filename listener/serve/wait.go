@@ -6,6 +6,7 @@ import (
 
 	"mockserver/listener/compile"
 	"mockserver/listener/compile/traffic"
+	"mockserver/matcher"
 )
 
 // A request waits for its latency once its reply is made. It waits in its goroutine, or without one:
@@ -24,7 +25,7 @@ type rest struct {
 }
 
 // wait waits until the latency of a request is over, or makes serving it return.
-func (s *Server) wait(c *call, begun time.Time, length time.Duration) {
+func (s *Server) wait(c *call, a *compile.Response, begun time.Time, length time.Duration) {
 	w := &c.rest
 	w.held.Waits(begun, length)
 	due, served := begun.Add(length), begun
@@ -38,12 +39,25 @@ func (s *Server) wait(c *call, begun time.Time, length time.Duration) {
 		return
 	}
 	w.due = due
-	if c.paced && w.fault == nil && c.Reply.Passed == nil && (w.given == nil || len(w.given.Hooks) == 0 || !s.Stored) && time.Now().Before(due) {
+	if c.paced && c.mayWait(a, due) {
 		c.waits = true
 		c.Shrink()
 		return
 	}
 	s.proceed(c, c.peer.WaitUntil(due))
+}
+
+// mayWait reports whether a request may wait without a goroutine. What follows its latency must not
+// block. Over HTTP/1.1, only its reply waits, for long enough to be worth it.
+func (c *call) mayWait(a *compile.Response, due time.Time) bool {
+	w := &c.rest
+	if w.fault != nil || c.Reply.Passed != nil || w.given != nil && len(w.given.Hooks) > 0 && c.server.Stored {
+		return false
+	}
+	if c.In.Protocol == matcher.HTTP2 {
+		return time.Now().Before(due)
+	}
+	return a.Paced && !c.isHead() && (c.connection == "" || c.connection == "close") && len(c.Reply.Body) <= mostDelayed && time.Until(due) >= leastDelay
 }
 
 // proceed does what follows the latency of a request, or its reply if there is no latency.

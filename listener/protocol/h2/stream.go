@@ -181,23 +181,14 @@ func (s *Stream) wakeUp(left bool) {
 	}
 }
 
-// alarmLead is how long before the end of a wait the alarm is set, so that it stores no times for
-// clients that have long left.
-const alarmLead = time.Second
-
 // WaitUntil waits until t or until the stream ends, and reports whether the client left.
 func (s *Stream) WaitUntil(t time.Time) (left bool) {
+	s.c.srv.Pacer.Wake(t)
 	for {
-		length := time.Until(t)
-		if length > alarmLead+alarmLead/8 {
-			length -= alarmLead
-		} else if length > 0 {
-			s.c.srv.Pacer.Wake(t)
-		}
 		if s.timer == nil {
-			s.timer = time.NewTimer(length)
+			s.timer = time.NewTimer(time.Until(t))
 		} else {
-			s.timer.Reset(length)
+			s.timer.Reset(time.Until(t))
 		}
 		left, due := s.wait(s.timer.C)
 		s.timer.Stop()

@@ -40,6 +40,7 @@ type Connection struct {
 	TLS *matcher.TLS
 
 	pausing pausing
+	delay   delay
 
 	expires time.Duration // when it reaches its maximum age, since the base of the clock; 0: never
 
@@ -267,7 +268,8 @@ func (c *Connection) Leave(talk func()) {
 
 // WasCutOff reports whether the connection was cut off in a request that had no response.
 func (c *Connection) WasCutOff() bool {
-	return c.spoke.Load() && c.idle.Load() == isBusy && !c.unread.Load() && !c.answered.Load()
+	state := c.idle.Load()
+	return c.spoke.Load() && (state == isBusy || state == isDelayed) && !c.unread.Load() && !c.answered.Load()
 }
 
 // Close closes the connection and forgets it. A client may still be sending if it was refused,

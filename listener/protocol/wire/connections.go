@@ -230,6 +230,7 @@ func (c *Connections) ExpireIdle() {
 		switch {
 		case conn.idle.Load() == isParked:
 			c.lot.hurry(conn)
+		case conn.idle.Load() == isDelayed:
 		case conn.upgraded.Load():
 			_ = conn.Conn.SetReadDeadline(now) // wakes the connection
 		case conn.takeIdle():

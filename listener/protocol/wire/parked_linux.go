@@ -1,9 +1,12 @@
 package wire
 
 import (
+	"bytes"
 	"net"
+	"sync"
 	"time"
 
+	"mockserver/internal/pacer"
 	"mockserver/internal/pollset"
 )
 
@@ -45,7 +48,7 @@ func (c *Connections) unpark(e *pollset.Entry, due bool) {
 	case !due:
 		conn.idle.Store(isBusy)
 		p.woken = true
-		p.quick = conn.requests > 0 && c.clock.exactly()-p.since < leaveTime
+		p.quick = conn.delay.reply == nil && conn.requests > 0 && c.clock.exactly()-p.since < leaveTime
 	case conn.secured == nil:
 		_ = conn.CloseNow() // the client expects no response
 		return
@@ -72,19 +75,69 @@ func (c *Connection) Park() bool {
 	c.large, c.grows = false, false
 	c.readInForce, c.restsUntil, c.writeExpires = time.Time{}, 0, 0
 	p.Owner, p.since, p.stays = c, c.from.clock.exactly(), true
-	c.idle.Store(isParked)
+	state := uint32(isParked)
+	d := &c.delay
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.reply != nil {
+		timeout, state = 0, isDelayed
+		c.from.Pacer.Add(&d.Entry, c, d.due, c.shard)
+	}
+	c.idle.Store(state)
 	if p.socket.park(c.from.lot.Set, &p.Entry, timeout) {
 		return true
 	}
 	c.idle.Store(isBusy)
+	pacer.Cancel(&d.Entry)
 	return false
+}
+
+// replies holds unused buffers for delayed replies.
+var replies = sync.Pool{New: func() any { return new([]byte) }}
+
+// Due sends a delayed reply. Only the pacer calls it, perhaps after a goroutine has taken the connection.
+func (c *Connection) Due() {
+	d, p, lot := &c.delay, &c.place, c.from.lot
+	d.mu.Lock()
+	taken := c.idle.Load() == isDelayed && !time.Now().Before(d.due) && lot.Take(&p.Entry)
+	d.mu.Unlock()
+	if !taken {
+		return
+	}
+	b := replies.Get().(*[]byte)
+	reply, last := d.reply.Finish((*b)[:0], false)
+	d.reply = nil
+	if n := c.WriteNow(reply); n < len(reply) {
+		d.rest = bytes.Clone(reply[n:])
+	}
+	*b = reply
+	replies.Put(b)
+	c.ended = c.ended || last
+	if !c.ended && d.rest == nil {
+		p.since = c.from.clock.exactly()
+		c.idle.Store(isParked)
+		if p.socket.park(lot.Set, &p.Entry, idleTimeout) {
+			if c.from.isEnding() { // perhaps it was not idle when the others were hurried
+				lot.Limit(&p.Entry, c.from.patience)
+			}
+			return
+		}
+	}
+	c.idle.Store(isBusy)
+	lot.Done(&p.Entry)
+	c.from.Resume(c)
 }
 
 // forget takes a connection that was closed from the lot.
 func (l lot) forget(c *Connection) {
-	if c.idle.Load() == isParked && l.Take(&c.place.Entry) {
-		l.Done(&c.place.Entry)
+	if c.idle.Load() < isParked || !l.Take(&c.place.Entry) {
+		return
 	}
+	if reply := c.delay.reply; reply != nil {
+		pacer.Cancel(&c.delay.Entry)
+		reply.Finish(nil, true)
+	}
+	l.Done(&c.place.Entry)
 }
 
 // parkIdle wakes the connections that have been idle since it was called last, so that they are

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"mockserver/internal/pacer"
 	"mockserver/internal/pollset"
 )
 
@@ -25,13 +26,18 @@ const answered = "HTTP/1.1 204 No Content\r\n\r\n"
 
 // parks starts a listener.
 func parks(t *testing.T) *parking {
-	l, err := Listen(context.Background(), "tcp", "127.0.0.1:0", false)
-	must(t, err)
-	p := &parking{Connections: New(l, slog.New(slog.DiscardHandler))}
-	served(p.Connections, stub{plain: func(c *Connection, _ *Plain) error {
+	return parksBy(t, stub{plain: func(c *Connection, _ *Plain) error {
 		_, err := io.WriteString(c, answered)
 		return err
 	}})
+}
+
+// parksBy is parks with a handler.
+func parksBy(t *testing.T, h Handler) *parking {
+	l, err := Listen(context.Background(), "tcp", "127.0.0.1:0", false)
+	must(t, err)
+	p := &parking{Connections: New(l, slog.New(slog.DiscardHandler))}
+	p.Handler, p.MaxBody, p.Pacer = h, 1<<20, pacer.New()
 	p.Resume = func(c *Connection) { p.serving.Go(func() { _ = c.Serve() }) } // the client sees how it ends
 	p.serving.Go(func() {
 		for {

@@ -68,7 +68,7 @@ func (c *Connection) pause(until time.Time) pauseEnd {
 			if !until.IsZero() && !time.Now().Before(until) {
 				return pauseDue
 			}
-		case err == io.EOF && c.head.last():
+		case err == io.EOF && (c.head.last() || c.ended):
 			c.deaf = true
 		case err != nil:
 			c.left = true

@@ -217,6 +217,7 @@ const (
 	isLeaving // has been idle for some time, and is parked soon: see parkIdle
 	isAlone   // waits in its goroutine, without buffers
 	isParked  // waits without a goroutine: see lot
+	isDelayed // the same, with a delayed reply
 )
 
 // beginIdle makes the connection idle.
@@ -229,7 +230,7 @@ func (c *Connection) beginIdle(state uint32) {
 func (c *Connection) takeIdle() bool {
 	for {
 		switch state := c.idle.Load(); {
-		case state == isBusy || state == isParked:
+		case state == isBusy || state >= isParked:
 			return false
 		case c.idle.CompareAndSwap(state, isBusy):
 			return true

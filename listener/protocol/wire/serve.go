@@ -16,6 +16,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"mockserver/internal/pacer"
 	"mockserver/internal/wording"
 )
 
@@ -43,6 +44,7 @@ var (
 	errFull   = errors.New("the buffer is too small")
 	errHello  = errors.New("the client begins a TLS handshake")
 	errClosed = errors.New("the connection is already closed")
+	errDelay  = errors.New("the response is delayed")
 )
 
 // Serve serves the connection to its end, and closes it. Responses are collected in a buffer; what is in
@@ -58,10 +60,11 @@ func (c *Connection) Serve() error {
 	for {
 		err := c.loop()
 		switch {
-		case err != errIdle:
+		case err != errIdle && err != errDelay:
 			return c.end(err)
 		case c.Park():
 			return nil
+		case err == errDelay: // wait in this goroutine
 		case c.requests > 0 && !c.park():
 			return c.end(errClosed)
 		}
@@ -93,12 +96,18 @@ func (c *Connection) end(err error) error {
 // loop serves requests until the connection ends, leaves HTTP/1.1, or is idle.
 func (c *Connection) loop() error {
 	defer c.release()
+	if err := c.sendDelayed(); err != nil {
+		return err
+	}
 	for {
 		err := c.next()
 		switch {
 		case err == nil:
 			if last, err := c.answer(); last || err != nil {
 				return err
+			}
+			if c.delay.reply != nil {
+				return errDelay
 			}
 		case err == errIdle:
 			return err
@@ -237,6 +246,54 @@ func (c *Connection) answer() (last bool, err error) {
 	c.finish()
 	x.Free()
 	return last, err
+}
+
+// Delayed is the reply to a request that waits without a goroutine.
+type Delayed interface {
+	// Finish ends the wait: it appends the reply to b, unless the client has left, and reports whether the
+	// connection closes after it. It must not block.
+	Finish(b []byte, left bool) (reply []byte, last bool)
+}
+
+// delay is the delayed reply of a connection.
+type delay struct {
+	pacer.Entry
+	mu    sync.Mutex // held while the connection is parked, and while Due takes it; guards due
+	due   time.Time
+	reply Delayed // nil for none
+	rest  []byte  // what the socket did not take of one that was due
+}
+
+// MayDelay reports whether the reply to the plain request that is being served may be delayed.
+func (c *Connection) MayDelay() bool {
+	return c.plain.Alone && c.secured == nil && c.from.Resume != nil
+}
+
+// Delay delays the reply to the request that is being served.
+func (c *Connection) Delay(d Delayed, due time.Time) {
+	c.delay.mu.Lock()
+	defer c.delay.mu.Unlock()
+	c.delay.reply, c.delay.due = d, due
+}
+
+// sendDelayed waits in this goroutine until a delayed reply is due, and sends it, or the rest of it.
+func (c *Connection) sendDelayed() (err error) {
+	d := &c.delay
+	if reply := d.reply; reply != nil {
+		left := c.WaitUntil(d.due)
+		pacer.Cancel(&d.Entry)
+		var last bool
+		d.reply = nil
+		d.rest, last = reply.Finish(nil, left)
+		if c.ended = c.ended || last; left {
+			return net.ErrClosed
+		}
+	}
+	if b := d.rest; b != nil {
+		d.rest = nil
+		_, err = c.Write(b)
+	}
+	return err
 }
 
 // discard drops a plain request from the input.

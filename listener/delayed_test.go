@@ -1,0 +1,82 @@
+package listener_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"mockserver/config"
+	"mockserver/listener"
+	"mockserver/listener/listenertest"
+	"mockserver/listener/observe/record"
+)
+
+// Of many requests that wait for their latency, those whose clients leave free their places; the
+// others are answered when the server stops, whether they are recorded or not, and each counts once.
+func TestDelayed_TheEndOfTheServer(t *testing.T) {
+	const clients = 200
+	for _, options := range []listener.Options{{}, {Record: &record.Options{Journal: record.JournalOptions{Sample: 1}}}} {
+		server := listenertest.Start(t, config.Parse("m.yml", fmt.Appendf(nil, `
+- endpoint:
+    path: "/late/:id"
+    latency: {min: 2s}
+    capacity: {concurrent: %d}
+    response: {status: 201, headers: {X-Id: "{{path-params.id}}"}, body: "late {{path-params.id}}"}
+`, clients)), options)
+		ask := func(id int) *bufio.Reader {
+			conn := dial(t, server, fmt.Sprintf("GET /late/%d HTTP/1.1\r\nHost: a\r\nOrigin: http://b\r\n\r\n", id))
+			if id%2 == 1 {
+				_ = conn.Close() // the client leaves
+			}
+			return bufio.NewReader(conn)
+		}
+		var all []*bufio.Reader
+		for id := range clients {
+			if in := ask(id); id%2 == 0 {
+				all = append(all, in)
+			}
+		}
+		if options.Record != nil {
+			until(t, "only half of the requests are in progress", func() bool {
+				c := server.Counts()
+				return c.InFlight == clients/2 && c.Endpoints[0].Requests == clients/2 || c.Endpoints[0].Statuses[201] > 0
+			})
+		}
+		stopped := make(chan error, 1)
+		if options.Record != nil { // otherwise it is not known whether all requests have arrived
+			go func() { stopped <- server.Shutdown(context.Background()) }()
+		}
+		for i, in := range all {
+			resp, err := http.ReadResponse(in, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := fmt.Sprint(2 * i)
+			body, err := io.ReadAll(resp.Body)
+			if err != nil || string(body) != "late "+want || resp.StatusCode != 201 || resp.Header.Get("X-Id") != want || resp.Header.Get("Access-Control-Allow-Origin") == "" || resp.Header.Get("Date") == "" {
+				t.Errorf("request %s: %d %q, %v, %v", want, resp.StatusCode, body, resp.Header, err)
+			}
+		}
+		if options.Record == nil {
+			continue
+		}
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+		if c := server.Counts(); c.InFlight != 0 || c.Endpoints[0].Requests != clients || c.Endpoints[0].Statuses[201] < clients/2 || c.Endpoints[0].Statuses[201]+c.Endpoints[0].Statuses[record.StatusLeft] != clients {
+			t.Errorf("the counts are %+v", c.Endpoints[0])
+		}
+		if late := server.LatencyErrors(); len(late) != 1 || late[0].Count < clients/2 {
+			t.Errorf("the latency errors are %+v", late)
+		}
+		for _, x := range server.Journal() {
+			if id := strings.TrimPrefix(x.Target, "/late/"); x.Method != "GET" || x.Host != "a" || x.Status == 201 && string(x.Response.Body) != "late "+id || len(x.Request.Header) != 2 {
+				t.Errorf("the journal has %+v", x)
+			}
+		}
+	}
+}
