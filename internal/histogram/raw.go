@@ -10,17 +10,7 @@ import (
 )
 
 // The raw form of a reading is complete, so that readings of several processes can be added up
-// exactly. It is a sequence of unsigned varints, as in package encoding/binary:
-//
-//	the longest duration, in nanoseconds
-//	for each cell, in ascending order:
-//	    its number minus the number that follows the previous cell's (minus 0 for the first)
-//	    its count, which is not 0
-//
-// The number of a cell is 128 times its octave, plus its position in the octave. Octave 0 contains
-// the durations from 0 to 127 ns, one in each cell; octave i, from 1 on, contains the durations
-// from 128 << (i-1) to (256 << (i-1)) - 1, in 128 cells of equal length. An empty reading has no
-// bytes.
+// exactly. docs/fleet.md describes it; an empty reading has no bytes.
 
 // AppendRaw appends the raw form.
 func (l Snapshot) AppendRaw(to []byte) []byte {
