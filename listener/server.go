@@ -223,62 +223,6 @@ func Start(spec *config.Spec, opts Options) (*Server, error) {
 	return s, nil
 }
 
-// idleServers is how many goroutines wait for a connection, at most. One that has served connections
-// has a stack that need not grow again.
-const idleServers = 64
-
-// accept serves connections, each in a goroutine of its own, until the listener fails or is closed.
-// It replaces fasthttp's own loop, whose worker pool keeps a goroutine for ten seconds after it is
-// stopped, and which checks every 100 ms whether its connections are gone.
-func (s *Server) accept() {
-	for {
-		conn, err := s.listener.Accept()
-		if err != nil {
-			if !s.calls.Stopping.Load() {
-				s.end(fmt.Errorf("accept connections: %w", err))
-			}
-			break
-		}
-		if c := conn.(*wire.Connection); !s.hand(c) && !c.Park() { // many at once need not have goroutines
-			s.begin(c)
-		}
-	}
-	s.listener.Drain()
-	close(s.next)
-	s.connected.Wait()
-	close(s.drained)
-}
-
-// begin makes a goroutine serve a connection.
-func (s *Server) begin(conn *wire.Connection) {
-	if !s.hand(conn) {
-		s.connected.Go(func() { s.serve(conn) })
-	}
-}
-
-// hand gives a connection to a goroutine that waits for one, and reports whether there is any.
-func (s *Server) hand(conn *wire.Connection) bool {
-	select {
-	case s.next <- conn:
-		return true
-	default:
-		return false
-	}
-}
-
-// serve serves a connection, and then others, unless enough goroutines wait for them.
-func (s *Server) serve(conn *wire.Connection) {
-	for more := true; more; {
-		s.calls.ServeConnection(conn)
-		if s.idle.Add(1) > idleServers {
-			s.idle.Add(-1)
-			return
-		}
-		conn, more = <-s.next
-		s.idle.Add(-1)
-	}
-}
-
 // end stores the failure and closes s.done. Only its first call has an effect.
 func (s *Server) end(failure error) {
 	s.ending.Do(func() {
