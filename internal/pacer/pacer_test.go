@@ -50,7 +50,7 @@ func compare(t *testing.T, seed uint64) {
 		for range 300 {
 			switch r.IntN(6) {
 			case 0:
-				time.Sleep(time.Duration(r.Int64N(int64(spans[r.IntN(4)])))) // of the bubble
+				<-time.After(time.Duration(r.Int64N(int64(spans[r.IntN(4)])))) // of the bubble
 				synctest.Wait()
 			case 1:
 				if len(list) > 0 {
@@ -70,7 +70,7 @@ func compare(t *testing.T, seed uint64) {
 			}
 			synctest.Wait()
 		}
-		time.Sleep(2000 * time.Hour) // of the bubble
+		<-time.After(2000 * time.Hour) // of the bubble
 		synctest.Wait()
 		slices.SortStableFunc(list, func(a, b *caller) int { return cmp.Compare(a.due, b.due) })
 		for i, c := range list {
