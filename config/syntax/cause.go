@@ -106,9 +106,8 @@ func (s *source) unclosedQuote(line int) int {
 
 // failsUpTo reports whether the first lines of another text in place of that of the file cause an error.
 func (s *source) failsUpTo(text string, line int) bool {
-	other := &source{text: text}
-	other.starts, _ = lineStarts(text, lineBreakOfYAML)
-	return failsAlike(other, "", line)
+	starts, _ := lineStarts(text, lineBreakOfYAML)
+	return failsAlike(&source{text: text, starts: starts}, "", line)
 }
 
 // unquoted finds a text inside { } or [ ] that is ended too early by one of the characters { [ ?,

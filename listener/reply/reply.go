@@ -122,13 +122,8 @@ func (p *Reply) AddExposed() {
 // exposedAnyway reports whether pages may read a header without being allowed to, or never may, or have no use for it.
 func exposedAnyway(name string) bool {
 	const cors = "access-control-"
-	switch {
-	case len(name) > len(cors) && strings.EqualFold(name[:len(cors)], cors):
-		return true
-	case slices.ContainsFunc(safelisted, func(other string) bool { return strings.EqualFold(name, other) }):
-		return true
-	}
-	return false
+	return len(name) > len(cors) && strings.EqualFold(name[:len(cors)], cors) ||
+		slices.ContainsFunc(safelisted, func(other string) bool { return strings.EqualFold(name, other) })
 }
 
 // safelisted are the headers of a response that the Fetch standard exposes, those that it never exposes, and Vary.

@@ -69,8 +69,7 @@ func (s *Server) allowOrigin(c *call) {
 	if s.NoCORS || !c.hasOrigin() {
 		return
 	}
-	exposed := c.isOptions() || c.Reply.Has(fasthttp.HeaderAccessControlExposeHeaders)
-	if !exposed {
+	if !c.isOptions() && !c.Reply.Has(fasthttp.HeaderAccessControlExposeHeaders) {
 		c.Reply.AddExposed()
 	}
 	declared := c.Reply.Has(fasthttp.HeaderAccessControlAllowOrigin)
