@@ -19,16 +19,6 @@ import (
 //			Path:     "/hello/:name",
 //			Response: config.Response{Body: `{"hello": "{{path-params.name}}"}`},
 //		},
-//		config.Endpoint{
-//			Method: "POST",
-//			Path:   "/orders",
-//			If:     "json-params.amount > 0",
-//			Response: config.Response{
-//				Status:  201,
-//				Headers: config.Headers("Location", "/orders/{{uuid}}"),
-//				Body:    map[string]any{"state": "paid", "amount": "{{json-params.amount}}"},
-//			},
-//		},
 //	)
 //
 // The endpoints are checked like those of a file; Problems has the errors. They are copied, so that

@@ -1,26 +1,7 @@
 // Package config reads and checks configurations, which are written in the configuration language,
 // in files or in Go. The settings of the process are in package settings.
 //
-// # The language
-//
-// A configuration is a list, written in YAML, JSON or EDN. Each item is a map with
-// one key: endpoint, websocket, data, scenario, resource or upstream:
-//
-//	# yaml
-//	- endpoint:
-//	    method: GET                  # GET by default, any case
-//	    path: /users/:id|int         # see docs/matching.md
-//	    host: "*.example.com"        # optional
-//	    if: query-params.page = 2    # optional, see docs/conditions.md
-//	    response:
-//	      status: 200                # 200..599
-//	      headers:
-//	        Content-Type: application/json
-//	        Set-Cookie: [a=1, b=2]   # a list repeats the header
-//	      body: '{"id": {{path-params.id}}}'
-//
-// docs/configuration.md describes all keys, and package item the other items.
-//
+// A configuration is a list, written in YAML, JSON or EDN; docs/configuration.md describes its keys.
 // Reading never stops at the first error: a Spec contains every problem found, each with its
 // position.
 package config
