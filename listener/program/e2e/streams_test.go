@@ -104,7 +104,7 @@ func loadStreams(address string, from, until time.Time) (took []time.Duration, e
 func TestStreams_MemoryOfConnections(t *testing.T) {
 	config := &tls.Config{InsecureSkipVerify: true, ServerName: "a", NextProtos: []string{"http/1.1"}}
 	memoryOfConnections(t, "in clear text", 2.0, net.Dial)
-	memoryOfConnections(t, "over TLS", 12, func(network, address string) (net.Conn, error) { return tls.Dial(network, address, config) })
+	memoryOfConnections(t, "over TLS", 24, func(network, address string) (net.Conn, error) { return tls.Dial(network, address, config) })
 }
 
 func memoryOfConnections(t *testing.T, how string, most float64, dial func(network, address string) (net.Conn, error)) {
