@@ -219,8 +219,10 @@ func newRuntimeTimer() runtimeTimer {
 	return runtimeTimer{time.NewTimer(math.MaxInt64), make(chan struct{})}
 }
 
+// Set sets the timer.
 func (t runtimeTimer) Set(after time.Duration) { t.Reset(after) }
 
+// Wait waits until the timer fires.
 func (t runtimeTimer) Wait() error {
 	select {
 	case <-t.C:
@@ -230,6 +232,7 @@ func (t runtimeTimer) Wait() error {
 	}
 }
 
+// Close ends Wait.
 func (t runtimeTimer) Close() error {
 	t.Stop()
 	close(t.closed)

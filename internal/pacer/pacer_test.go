@@ -150,7 +150,7 @@ func (brokenTimer) Set(time.Duration) {}
 func (brokenTimer) Wait() error       { return errors.New("it cannot be read") }
 func (brokenTimer) Close() error      { return nil }
 
-func TestPacer_NeedsNoTimerOfTheSystem(t *testing.T) {
+func TestPacer_NeedsNoTimerOfTheSystem(*testing.T) {
 	p := newPacer(1, func() timer { return brokenTimer{} })
 	defer p.Close()
 	called := make(chan bool, 1)
