@@ -37,7 +37,7 @@ func (s *Sample) lateness(thresholds Thresholds, most float64) (worst *Late, cer
 		t := &s.timings[i]
 		late, parts := t.lateBy(thresholds)
 		l := Late{Endpoint: t.name, Requests: max(t.requests, 1)}
-		l.Share = passing + float64(late)/float64(l.Requests)
+		l.Share = min(passing+float64(late)/float64(l.Requests), 1)
 		expected := max(most-proven, 0) * float64(l.Requests)
 		isCertain := float64(late) > expected+2*math.Sqrt(expected)+1 && (proven > 0 || len(parts) > 1)
 		if worst != nil && (certain && !isCertain || certain == isCertain && l.Share <= worst.Share) {
