@@ -199,9 +199,6 @@ func (p *Probe) beat(ctx context.Context) {
 				return
 			}
 		}
-		if ctx.Err() != nil {
-			return
-		}
 		slot = slot.Add(at.beats)
 		now := time.Now()
 		p.mu.Lock()
