@@ -41,6 +41,7 @@ func TestCollectionsAreServed(t *testing.T) {
 		{Method: "GET", Target: "/posts?_start=1&_limit=9", Status: 200, Want: "[" + third + "]"},
 		{Method: "GET", Target: "/posts?_end=1", Status: 200, Want: "[" + first + "]"},
 		{Method: "GET", Target: "/posts?_start=2&_end=1", Status: 200, Want: "[]"},
+		{Method: "GET", Target: "/posts?_page=2&_limit=1&_start=0&_end=1", Status: 200, Want: "[" + third + "]"},
 		{Method: "GET", Target: "/posts?_page=1", Status: 200, Want: "[" + first + "," + third + "]"},
 		{Method: "GET", Target: "/posts?unknown=1&a_b=1", Status: 200, Want: "[" + first + "," + third + "]"},
 		{Method: "GET", Target: "/posts?q=one", Status: 400, Want: "…"},
