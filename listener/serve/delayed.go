@@ -88,12 +88,17 @@ func (d *delayed) Finish(b []byte, left bool) (text []byte, last bool) {
 		}
 		b = append(b, d.body...)
 	}
-	d.held.Leave()
+	if d.held.Capacity != nil {
+		d.held.Leave()
+	}
 	if c != nil {
 		if !left {
 			c.Trace.Late, c.Trace.Timed = late, true
 		}
-		s.record(c, left)
+		took := c.took()
+		s.leave(c, took)
+		s.Recorder.Leave(d.conn.Shard())
+		s.Recorder.End(&c.In, &c.Reply, &c.Trace, d.conn.Shard(), took, left)
 		c.Release()
 	}
 	if text := d.text[:0]; cap(text) <= 4<<10 {

@@ -43,13 +43,14 @@ func exchangeOver(t *testing.T, conn net.Conn, requests string, n int) {
 	}
 }
 
-// Whatever the protocol, a request arrives once: plain ones, pipelined ones, those that fasthttp reads,
+// Whatever the protocol, a request arrives once: plain ones, those that wait without a goroutine, pipelined ones, those that fasthttp reads,
 // refused ones, handshakes of WebSockets and the streams of HTTP/2.
 func TestArrivals_OfAllKindsOfRequests(t *testing.T) {
 	t.Parallel()
 	p, a := Administered(t, `
 - endpoint: {path: /fixed, response: {body: x}}
 - endpoint: {path: /wait, latency: {min: 20ms, max: 20ms}, response: {body: x}}
+- endpoint: {path: /wait-longer, latency: {min: 150ms, max: 150ms}, response: {body: x}}
 - websocket: {path: /ws}
 `)
 	if got := a.Do("POST", "/__admin/runs", `{"schedule": {"rate": 1000}}`); got.Status != 201 {
@@ -57,8 +58,11 @@ func TestArrivals_OfAllKindsOfRequests(t *testing.T) {
 	}
 	const end = " HTTP/1.1\r\nHost: x\r\n\r\n"
 	twice := p.Dial()
-	exchangeOver(t, twice, "GET /fixed"+end, 1)
-	exchangeOver(t, twice, "GET /fixed"+end, 1)
+	later := p.Dial()
+	for range 2 {
+		exchangeOver(t, twice, "GET /fixed"+end, 1)
+		exchangeOver(t, later, "GET /wait-longer"+end, 1)
+	}
 	exchangeOver(t, p.Dial(), strings.Repeat("GET /wait"+end, 3), 3)
 	exchangeOver(t, p.Dial(), "GET /fixed HTTP/1.0\r\n\r\n", 1)
 	exchangeOver(t, p.Dial(), "invalid\r\n\r\n", 1)
@@ -83,14 +87,14 @@ func TestArrivals_OfAllKindsOfRequests(t *testing.T) {
 	a.Do("POST", "/__admin/runs/1/stop", "").Into(t, 200, &report)
 	got := report.Arrivals
 	// Both streams may come one after the other on a slow machine.
-	if got.Arrivals != 11 || got.Openers != 6 || got.Overlapping+report.Total.Idle.Count != 5 || got.Overlapping < 2 {
-		t.Errorf("%d requests of %d connections, %d overlapping and %d after an idle time; want 11, 6, 3 and 2", got.Arrivals, got.Openers, got.Overlapping, report.Total.Idle.Count)
+	if got.Arrivals != 13 || got.Openers != 7 || got.Overlapping+report.Total.Idle.Count != 6 || got.Overlapping < 2 {
+		t.Errorf("%d requests of %d connections, %d overlapping and %d after an idle time; want 13, 7, 3 and 3", got.Arrivals, got.Openers, got.Overlapping, report.Total.Idle.Count)
 	}
 	if got.Schedule == nil || got.Schedule.Process != "constant" || got.Schedule.ErrorP50.Samples == 0 || got.Pattern != "unclear" {
 		t.Errorf("%+v", got)
 	}
 	metrics := Scrape(t, a)
-	for name, want := range map[string]float64{"arrivals_total": 11, "connection_first_requests_total": 6} {
+	for name, want := range map[string]float64{"arrivals_total": 13, "connection_first_requests_total": 7} {
 		if n := Value(t, metrics, "mockserver_"+name); n != want {
 			t.Errorf("%s is %v, want %v", name, n, want)
 		}
