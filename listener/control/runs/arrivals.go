@@ -42,12 +42,13 @@ type ScheduleReport struct {
 // distributions.
 func arrivalsOf(parts []*Totals, total *Whole, times *verdict.Times[histogram.Snapshot], timeline []Point) Arrivals {
 	var sum ArrivalTotals
+	var each *arrivals.Schedule // of one replica: all have the same
 	for _, t := range parts {
 		sum.Distributions.Add(&t.Arrivals.Distributions)
 		if s := t.Arrivals.Schedule; s != nil && sum.Schedule != nil {
 			sum.Schedule.Rate += s.Rate
 		} else if s != nil {
-			sum.Schedule = new(*s)
+			sum.Schedule, each = new(*s), s
 		}
 	}
 	a := Arrivals{
@@ -66,7 +67,7 @@ func arrivalsOf(parts []*Totals, total *Whole, times *verdict.Times[histogram.Sn
 	}
 	a.Pattern, a.Text = a.pattern(unsteady(timeline))
 	if sum.Schedule != nil {
-		a.Schedule = &ScheduleReport{*sum.Schedule, sum.Schedule.Error(total.Times.ScheduleError.P50, 0.5), sum.Schedule.Error(total.Times.ScheduleError.P99, 0.99)}
+		a.Schedule = &ScheduleReport{*sum.Schedule, each.Error(total.Times.ScheduleError.P50, 0.5), each.Error(total.Times.ScheduleError.P99, 0.99)}
 	}
 	return a
 }

@@ -86,4 +86,10 @@ func TestArrivals_OfAFleet(t *testing.T) {
 	if s := a.Schedule; s.Rate != 200 || *s.ErrorP50.Value < 49.5 || *s.ErrorP99.Value < 69.5 || s.ErrorP99.Samples != 1000 {
 		t.Errorf("schedule: %+v", s)
 	}
+	random := part(10*time.Millisecond, 1000)
+	random.Arrivals.Schedule.Process = arrivals.Poisson
+	one, two := reportOf([]*Totals{random}).Arrivals.Schedule, reportOf([]*Totals{random, random}).Arrivals.Schedule
+	if *one.ErrorP50.Value != *two.ErrorP50.Value || *one.ErrorP99.Value != *two.ErrorP99.Value {
+		t.Errorf("the errors of two replicas are %v and %v, of one %v and %v", *two.ErrorP50.Value, *two.ErrorP99.Value, *one.ErrorP50.Value, *one.ErrorP99.Value)
+	}
 }
