@@ -3,6 +3,7 @@ package item
 import (
 	"mockserver/config/syntax"
 	"mockserver/config/table"
+	"mockserver/internal/wording"
 )
 
 // Made is a value that is computed for a request: from a text with placeholders or, with JSON, from
@@ -40,8 +41,11 @@ func decodeSettings(d *table.Decoder, v table.Value) []Setting {
 // decodeNames returns the entries of a map of names to names.
 func decodeNames(d *table.Decoder, v table.Value) []Setting {
 	var all []Setting
-	for name, one := range d.Entries(v) {
-		all = append(all, Setting{name.Text.Value, Made{Text: one.AsText()}})
+	for _, e := range v.Entries {
+		name := e.Key.Text.Value
+		if one := v.Part(e.Value, "."+wording.Label(name), v.Row.Value); d.Take(one) {
+			all = append(all, Setting{name, Made{Text: one.AsText()}})
+		}
 	}
 	return all
 }

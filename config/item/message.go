@@ -1,7 +1,6 @@
 package item
 
 import (
-	"cmp"
 	"encoding/base64"
 	"fmt"
 	"slices"
@@ -144,7 +143,12 @@ func (m *Message) Sends() bool {
 }
 
 // CloseCode returns the code that is sent.
-func (c *Close) CloseCode() int { return cmp.Or(c.Code, minClose) }
+func (c *Close) CloseCode() int {
+	if c.Code == 0 {
+		return minClose
+	}
+	return c.Code
+}
 
 // checkMessage checks the message at the given keys.
 func checkMessage(c *table.Checker, m *Message, keys ...string) {

@@ -3,6 +3,7 @@ package item
 import (
 	"mockserver/config/syntax"
 	"mockserver/config/table"
+	"mockserver/internal/wording"
 )
 
 // Scenario is a state that requests depend on and change. It can have a separate value for each
@@ -31,7 +32,8 @@ var scenarioFields = []table.Field[Scenario]{
 	table.Of[Scenario](table.Row{Key: "name", Doc: "the name by which endpoints refer to it", Required: true, Kinds: table.Texts, Pattern: namePattern, Form: nameForm, Is: isName}),
 	table.Of[Scenario](table.Row{Key: "per", Doc: "an operand: each of its values has its own state; one state for all by default", Kinds: table.Texts, Filled: true}),
 	table.Of[Scenario](table.Row{Key: "first", Doc: "the initial state", Required: true, Kinds: table.Texts, Filled: true}),
-	table.By[Scenario](table.Row{Key: "move", Doc: "how it changes over time", Kinds: table.Lists, Form: movesForm, Item: moveItem}, decodeMoves),
+	table.With(table.Row{Key: "move", Doc: "how it changes over time", Kinds: table.Lists, Form: movesForm, Item: moveItem},
+		func(d *table.Decoder, v table.Value, s *Scenario) { s.Moves = decodeMoves(d, v) }),
 }
 
 // stateFields are the keys of a state with a key of its own.
@@ -45,8 +47,12 @@ var stateValue = &table.Row{Kinds: table.Texts | table.Lists | table.Maps, Fille
 
 // addStates decodes the states in which an endpoint answers.
 func addStates(d *table.Decoder, v table.Value, into *[]InState) {
-	for name, one := range d.Entries(v) {
-		s := inState(into, name, one)
+	for _, entry := range v.Entries {
+		one := v.Part(entry.Value, "."+wording.Label(entry.Key.Text.Value), v.Row.Value)
+		if !d.Take(one) {
+			continue
+		}
+		s := inState(into, entry.Key, one)
 		if one.Kind == syntax.MapNode {
 			table.Fill(d, one.Node, one.Key, stateFields, s)
 		} else {
@@ -57,12 +63,16 @@ func addStates(d *table.Decoder, v table.Value, into *[]InState) {
 
 // addNext decodes the states that an endpoint leads to.
 func addNext(d *table.Decoder, v table.Value, into *[]InState) {
-	for name, one := range d.Entries(v) {
+	for _, entry := range v.Entries {
+		one := v.Part(entry.Value, "."+wording.Label(entry.Key.Text.Value), v.Row.Value)
+		if !d.Take(one) {
+			continue
+		}
 		if one.Text.Value == "" {
 			d.Refuse(one)
 			continue
 		}
-		inState(into, name, one).Next = one.Text.Value
+		inState(into, entry.Key, one).Next = one.Text.Value
 	}
 }
 

@@ -37,7 +37,11 @@ func ParseJSON(text []byte) (*Node, error) {
 	if !json.Valid(text) { // a file may be YAML instead
 		return nil, errors.New("not one JSON value")
 	}
-	return ReadOne(".json", text)
+	docs, problems := Read(".json", text)
+	if err := problems.Err(); err != nil || len(docs) != 1 {
+		return nil, errors.Join(errors.New("not read"), err)
+	}
+	return docs[0], nil
 }
 
 // Document returns a node that may be changed: nodes that aliases share are copied, and infinity,

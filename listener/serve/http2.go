@@ -126,7 +126,7 @@ func (s streams) Refuse(st *h2.Stream, status int, why string) {
 func (s streams) send(c *call, st *h2.Stream, a *compile.Response) {
 	p := &c.Reply
 	if c.held != nil { // the place is free once the body is sent
-		st.AfterWrite(c.held.Leave)
+		st.AlsoAfterWrite(c.held.Leave)
 	}
 	if st.HasLeft() {
 		return

@@ -15,12 +15,13 @@ import (
 
 // rest is what follows the latency of a request.
 type rest struct {
-	rules *traffic.Rules
-	due   time.Time // when its latency is over; zero if it has none
-	limit traffic.LimitResult
-	held  traffic.Held
-	given *compile.Response // whose webhooks are triggered; nil for none
-	fault *traffic.Fault    // nil for none
+	rules  *traffic.Rules
+	due    time.Time // when its latency is over; zero if it has none
+	limit  traffic.LimitResult
+	held   traffic.Held
+	given  *compile.Response // whose webhooks are triggered; nil for none
+	fault  *traffic.Fault    // nil for none
+	notify bool
 }
 
 // wait waits until the latency of a request is over, or makes serving it return.
@@ -71,7 +72,7 @@ func (s *Server) proceed(c *call, left bool) {
 		c.Trace.Late, c.Trace.Timed = max(time.Since(w.due), 0), true
 		w.rules.Late(c.Trace.Late)
 	}
-	if w.given != nil {
+	if w.given != nil && w.notify {
 		s.notify(w.given, c)
 	}
 	if w.fault != nil && c.spoil(w.fault, w.held.Capacity) {
@@ -85,7 +86,9 @@ func (c *call) settle() {
 		return
 	}
 	w := &c.rest
-	w.held.Leave()
+	if w.held.Capacity != nil {
+		w.held.Leave()
+	}
 	w.limit.Write(&c.Reply)
 	*w = rest{}
 }

@@ -180,8 +180,11 @@ func asJSON(source string) *syntax.Node {
 	if strings.Contains(source, "{{") {
 		return nil
 	}
-	n, _ := syntax.ReadOne("data.json", []byte(source))
-	return n
+	docs, problems := syntax.Read("data.json", []byte(source))
+	if problems.Err() != nil || len(docs) != 1 {
+		return nil
+	}
+	return docs[0]
 }
 
 // callback adds a webhook.

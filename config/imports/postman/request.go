@@ -179,7 +179,10 @@ func (q *request) segments(parts []string) {
 			q.path = append(q.path, language.Segment{Kind: language.Param, Text: name})
 			q.need = append(q.need, language.Member("path-params", name)+" matches "+language.Quote(around(part, refs)))
 		default:
-			q.path = append(q.path, language.Segment{Text: language.Decoded(part)})
+			if text, err := url.PathUnescape(part); err == nil {
+				part = text
+			}
+			q.path = append(q.path, language.Segment{Text: part})
 		}
 	}
 }
@@ -206,7 +209,10 @@ func (q *request) aim(parts []string) {
 				return
 			}
 		}
-		b.WriteString("/" + url.PathEscape(language.Decoded(part)))
+		if text, err := url.PathUnescape(part); err == nil {
+			part = text
+		}
+		b.WriteString("/" + url.PathEscape(part))
 	}
 	if b.Len() == 0 {
 		b.WriteByte('/')

@@ -1,7 +1,6 @@
 package postman
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -46,8 +45,10 @@ func (v vars) with(list *syntax.Node) vars {
 	if list == nil {
 		return v
 	}
-	scoped := map[string]string{}
-	maps.Copy(scoped, v.scoped)
+	scoped := maps.Clone(v.scoped)
+	if scoped == nil {
+		scoped = map[string]string{}
+	}
 	maps.Copy(scoped, named(list))
 	return vars{v.fixed, scoped}
 }
@@ -56,7 +57,10 @@ func (v vars) with(list *syntax.Node) vars {
 func named(list *syntax.Node) map[string]string {
 	all := map[string]string{}
 	for _, n := range list.Items {
-		name := cmp.Or(text(get(n, "key")), text(get(n, "id")))
+		name := text(get(n, "key"))
+		if name == "" {
+			name = text(get(n, "id"))
+		}
 		if value := get(n, "value"); name != "" && value != nil && !off(n) {
 			all[name] = text(value)
 		}

@@ -6,7 +6,6 @@ package traffic
 
 import (
 	"bytes"
-	"cmp"
 	"maps"
 	"mime"
 	"mime/multipart"
@@ -112,7 +111,10 @@ func (c *Collector) add(x *exchange) {
 		c.skip(x, why)
 		return
 	}
-	path := cmp.Or(target.EscapedPath(), "/")
+	path := target.EscapedPath()
+	if path == "" {
+		path = "/"
+	}
 	host := strings.ToLower(target.Hostname())
 	headers := joined(x.responseHeaders())
 	if x.lost != "" {

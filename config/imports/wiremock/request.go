@@ -3,6 +3,7 @@ package wiremock
 import (
 	"encoding/base64"
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -125,7 +126,10 @@ func (m *made) template(template string) {
 			m.Lose("the segment %q of a path template cannot be expressed", part)
 			m.path = append(m.path, language.Segment{Text: part})
 		default:
-			m.path = append(m.path, language.Segment{Text: language.Decoded(part)})
+			if decoded, err := url.PathUnescape(part); err == nil {
+				part = decoded
+			}
+			m.path = append(m.path, language.Segment{Text: part})
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package wiremock
 
 import (
-	"cmp"
 	"encoding/base64"
 	"math"
 	"slices"
@@ -67,7 +66,10 @@ func (a *response) read() {
 		a.proxy(base)
 		return
 	}
-	status := cmp.Or(integer(get(a.node, "status"), 200), 200)
+	status := integer(get(a.node, "status"), 200)
+	if status == 0 {
+		status = 200
+	}
 	if status < 200 || status > 599 {
 		a.Lose("the status %d cannot be sent; statuses are 200 to 599", status)
 	}

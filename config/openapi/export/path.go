@@ -1,7 +1,6 @@
 package export
 
 import (
-	"cmp"
 	"strings"
 
 	"mockserver/config/item"
@@ -33,7 +32,10 @@ func formOf(e *item.Endpoint) pathForm {
 			p.params = append(p.params, pathParam{name, typ})
 			s = "{" + name + "}"
 		case strings.HasPrefix(s, "*") && i == len(segments)-1:
-			name := cmp.Or(s[1:], "rest")
+			name := s[1:]
+			if name == "" {
+				name = "rest"
+			}
 			p.params, p.rest = append(p.params, pathParam{name: name}), true
 			s = "{" + name + "}"
 		default:
@@ -71,7 +73,10 @@ func schemaOf(typ string) *syntax.Node {
 	case "float", "double":
 		t.SetText("format", typ)
 	}
-	name := cmp.Or(schemas[typ], "string")
+	name := schemas[typ]
+	if name == "" {
+		name = "string"
+	}
 	if t.SetText("type", name); name == "array" {
 		t.Set("items", syntax.NewMap())
 	}

@@ -70,13 +70,12 @@ func (h *Held) Waits(since time.Time, latency time.Duration) {
 	}
 }
 
-// Leave frees the place, if there is one.
+// Leave frees the place.
 func (h *Held) Leave() {
-	if h.Capacity == nil {
-		return
-	}
 	if h.Ends.IsZero() {
 		h.Ends = time.Now()
 	}
-	h.Capacity.Leave(h.Ends)
+	if h.Capacity != nil {
+		h.Capacity.Leave(h.Ends)
+	}
 }

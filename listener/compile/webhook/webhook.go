@@ -109,7 +109,9 @@ func compile(w *item.Webhook, scope *renderer.Scope) (Hook, syntax.Problems) {
 			Retry:   dispatcher.Retry{Attempts: retry.Attempts, Backoff: retry.Backoff, MaxBackoff: retry.MaxBackoff},
 		},
 	}
-	h.shared.Timeout = cmp.Or(h.shared.Timeout, item.DefaultWebhookTimeout)
+	if h.shared.Timeout == 0 {
+		h.shared.Timeout = item.DefaultWebhookTimeout
+	}
 	var problems syntax.Problems
 	h.shared.TLS, problems = filesOf(w)
 	if s := w.Sign; s != nil {

@@ -16,22 +16,11 @@ import (
 
 // shownExchange is a request in the journal with its response. Durations are in milliseconds.
 type shownExchange struct {
-	ID       uint64       `json:"id" doc:"ID of the request; it rises with each request that is kept"`
-	Kept     string       `json:"kept" doc:"why the request was kept: sample, error, unmatched or slow"`
-	Time     time.Time    `json:"time" doc:"when the request arrived"`
-	Endpoint string       `json:"endpoint" doc:"endpoint that answered; empty if none did"`
-	Remote   string       `json:"remote" doc:"address of the client"`
-	Protocol string       `json:"protocol" doc:"protocol of the request: http/1.1, http/1.0 or h2"`
+	*record.Exchange
 	TLS      string       `json:"tls,omitempty" doc:"version of TLS: 1.2 or 1.3; left out without TLS"`
-	Method   string       `json:"method" doc:"method of the request"`
-	Host     string       `json:"host" doc:"host of the request"`
-	Target   string       `json:"target" doc:"path and query, as requested"`
-	Status   int          `json:"status" doc:"status of the response"`
 	Took     float64      `json:"took_ms" doc:"time from the request to the end of its response, with injected latency"`
 	Injected float64      `json:"injected_ms" doc:"declared latency, as part of took_ms"`
 	Upstream float64      `json:"upstream_ms" doc:"wait for an upstream, or for a body from a URL, as part of took_ms"`
-	Fault    string       `json:"fault,omitempty" doc:"the declared fault that was injected"`
-	Reason   string       `json:"reason,omitempty" doc:"why no endpoint answered, or what the server could not do"`
 	Request  shownMessage `json:"request" doc:"headers and body of the request"`
 	Response shownMessage `json:"response" doc:"headers and body of the response"`
 }
@@ -39,42 +28,28 @@ type shownExchange struct {
 // shownMessage contains the headers and the body of a message. A body that is not text is in
 // Base64.
 type shownMessage struct {
-	Headers [][2]string `json:"headers" doc:"name and value of each header; values that may be secrets are not shown"`
-	Body    string      `json:"body,omitempty" doc:"the body, as text"`
-	Base64  string      `json:"body_base64,omitempty" doc:"the body in Base64, if it is not UTF-8"`
-	Size    int         `json:"size" doc:"size of the whole body, in bytes"`
-	Cut     bool        `json:"cut,omitempty" doc:"whether headers or body are longer than what is shown"`
+	record.Message
+	Body   string `json:"body,omitempty" doc:"the body, as text"`
+	Base64 string `json:"body_base64,omitempty" doc:"the body in Base64, if it is not UTF-8"`
 }
 
-func shownMessageOf(m *record.Message) shownMessage {
-	s := shownMessage{Headers: m.Header, Size: m.Size, Cut: m.Cut}
-	if s.Headers == nil {
-		s.Headers = [][2]string{}
-	}
+func shownMessageOf(m record.Message) shownMessage {
 	if utf8.Valid(m.Body) {
-		s.Body = string(m.Body)
-	} else {
-		s.Base64 = base64.StdEncoding.EncodeToString(m.Body)
+		return shownMessage{Message: m, Body: string(m.Body)}
 	}
-	return s
-}
-
-func shownExchangeOf(x *record.Exchange) shownExchange {
-	s := shownExchange{
-		ID: x.ID, Kept: string(x.Kept), Time: x.Time.UTC(), Endpoint: x.Endpoint, Remote: x.Remote, Protocol: x.Protocol, Method: x.Method, Host: x.Host,
-		Target: x.Target, Status: x.Status, Took: verdict.Milliseconds(x.Took), Injected: verdict.Milliseconds(x.Injected), Upstream: verdict.Milliseconds(x.Upstream), Fault: x.Fault,
-		Reason: x.Reason, Request: shownMessageOf(&x.Request), Response: shownMessageOf(&x.Response),
-	}
-	if x.TLS != nil {
-		s.TLS = string(x.TLS.Version)
-	}
-	return s
+	return shownMessage{Message: m, Base64: base64.StdEncoding.EncodeToString(m.Body)}
 }
 
 func shownExchanges(list []*record.Exchange) []shownExchange {
 	shown := make([]shownExchange, len(list))
 	for i, x := range list {
-		shown[i] = shownExchangeOf(x)
+		shown[i] = shownExchange{
+			Exchange: x, Took: verdict.Milliseconds(x.Took), Injected: verdict.Milliseconds(x.Injected), Upstream: verdict.Milliseconds(x.Upstream),
+			Request: shownMessageOf(x.Request), Response: shownMessageOf(x.Response),
+		}
+		if x.TLS != nil {
+			shown[i].TLS = string(x.TLS.Version)
+		}
 	}
 	return shown
 }
@@ -143,11 +118,16 @@ func (s *search) findsStatus(status int) bool {
 
 // foundExchanges is the result of a search of the journal.
 type foundExchanges struct {
-	Found    int                    `json:"found" doc:"how many requests in the journal match the query"`
-	Requests []shownExchange        `json:"requests" doc:"the matching requests, the newest first, up to the limit"`
-	Seen     map[record.Kept]uint64 `json:"seen" doc:"requests given to the journal, by reason for keeping"`
-	Dropped  map[record.Kept]uint64 `json:"dropped" doc:"requests that are no longer in the journal, by reason for keeping"`
-	Bytes    int                    `json:"bytes" doc:"memory that the journal takes, in bytes"`
+	journalFigures
+	Requests []shownExchange `json:"requests" doc:"the matching requests, the newest first, up to the limit"`
+}
+
+// journalFigures contains the figures of a search, of one journal or of those of all replicas.
+type journalFigures struct {
+	Found   int                    `json:"found" doc:"how many requests match the query"`
+	Seen    map[record.Kept]uint64 `json:"seen" doc:"requests given to the journal, by reason for keeping"`
+	Dropped map[record.Kept]uint64 `json:"dropped" doc:"requests that are no longer in the journal, by reason for keeping"`
+	Bytes   int                    `json:"bytes" doc:"memory that they take, in bytes"`
 }
 
 // findExchanges searches the journal, the newest request first.
@@ -164,7 +144,7 @@ func (a *Admin) findExchanges(w http.ResponseWriter, r *http.Request) {
 	}
 	found := slices.DeleteFunc(all, func(x *record.Exchange) bool { return !s.finds(x) })
 	stats := a.server.JournalStats()
-	respond(w, http.StatusOK, foundExchanges{len(found), shownExchanges(found[:min(len(found), s.limit)]), stats.Seen, stats.Dropped, stats.Bytes})
+	respond(w, http.StatusOK, foundExchanges{journalFigures{len(found), stats.Seen, stats.Dropped, stats.Bytes}, shownExchanges(found[:min(len(found), s.limit)])})
 }
 
 // knows reports whether an endpoint with this name or ID is served, or is in the journal.
@@ -193,30 +173,40 @@ type verification struct {
 // no upper bound. wrong says why the verification is invalid; it is "" if the verification is
 // valid.
 func (v *verification) bounds() (least, most int, wrong string) {
-	most = -1
+	least, most = 1, -1
 	for _, n := range []*int{v.Count, v.AtLeast, v.AtMost} {
 		if n != nil && *n < 0 {
 			return 0, 0, "the number of requests is negative"
 		}
+	}
+	if v.AtMost != nil {
+		least, most = 0, *v.AtMost
+	}
+	if v.AtLeast != nil {
+		least = *v.AtLeast
 	}
 	switch {
 	case v.Count != nil && (v.AtLeast != nil || v.AtMost != nil):
 		return 0, 0, "count cannot be combined with at-least or at-most"
 	case v.Count != nil:
 		return *v.Count, *v.Count, ""
-	case v.AtLeast == nil && v.AtMost == nil:
-		return 1, most, ""
-	}
-	if v.AtLeast != nil {
-		least = *v.AtLeast
-	}
-	if v.AtMost != nil {
-		most = *v.AtMost
-	}
-	if most >= 0 && least > most {
+	case most >= 0 && least > most:
 		return 0, 0, "at-least is greater than at-most"
 	}
 	return least, most, ""
+}
+
+// readVerification reads a verification and its bounds. If it is not valid, readVerification refuses the
+// request.
+func readVerification(w http.ResponseWriter, r *http.Request) (v verification, least, most int, ok bool) {
+	if !read(w, r, &v) {
+		return v, 0, 0, false
+	}
+	least, most, wrong := v.bounds()
+	if wrong != "" {
+		badBody(w, wrong)
+	}
+	return v, least, most, wrong == ""
 }
 
 // counted is the result of a verification without examples.
@@ -252,13 +242,8 @@ type verdictOnCount struct {
 
 // verify reports whether the expected number of requests was received.
 func (a *Admin) verify(w http.ResponseWriter, r *http.Request) {
-	var v verification
-	if !read(w, r, &v) {
-		return
-	}
-	least, most, wrong := v.bounds()
-	if wrong != "" {
-		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", wrong)
+	v, least, most, ok := readVerification(w, r)
+	if !ok {
 		return
 	}
 	var found record.Verified

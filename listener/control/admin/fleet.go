@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"mockserver/listener/control/fleet"
-	"mockserver/listener/observe/verdict"
 )
 
 // fleetPath is the prefix of the paths of requests about all replicas.
@@ -78,21 +77,13 @@ func (a *Admin) showReplica(w http.ResponseWriter, _ *http.Request) {
 	run, _ := a.runs.Active()
 	one := fleet.Replica{
 		Instance: a.instance, Version: a.opts.Build.Version, CPUs: runtime.NumCPU(), CPULimit: window.CPULimit, Fingerprint: a.runs.Fingerprint(),
-		Trusted: v.Trusted, Reasons: codesOf(v.Reasons), Since: a.begun.UTC(), Run: run, Why: a.unready(),
+		Trusted: v.Trusted, Reasons: v.Codes(), Since: a.begun.UTC(), Run: run, Why: a.unready(),
 	}
 	one.Ready = one.Why == ""
 	if g := a.given.Load(); g != nil {
 		one.LastChange, one.InForce = g.Number, g.spec == a.server.Spec()
 	}
 	respond(w, http.StatusOK, one)
-}
-
-func codesOf(reasons []verdict.Reason) []string {
-	codes := []string{}
-	for _, r := range reasons {
-		codes = append(codes, r.Code)
-	}
-	return codes
 }
 
 // showChange returns the specification that all replicas were given last, as it was sent.
@@ -103,7 +94,7 @@ func (a *Admin) showChange(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", g.Media)
-	w.Header().Set(fleet.ChangeHeader, numberText(g.Number))
+	w.Header().Set(fleet.ChangeHeader, strconv.FormatUint(g.Number, 10))
 	_, _ = w.Write(g.Text) // an error means that the client has left
 }
 
@@ -143,5 +134,3 @@ func failureIn(r *fleet.Reply) failure {
 	f.Message = r.Address + ": " + r.Err.Error()
 	return f
 }
-
-func numberText(n uint64) string { return strconv.FormatUint(n, 10) }

@@ -37,12 +37,9 @@ type fleetExchange struct {
 
 // fleetExchanges is the result of a search of all journals.
 type fleetExchanges struct {
-	Found    int                    `json:"found" doc:"how many requests in the journals match the query"`
-	Requests []fleetExchange        `json:"requests" doc:"the matching requests, the newest first, up to the limit"`
-	Seen     map[record.Kept]uint64 `json:"seen" doc:"requests given to the journal, by reason for keeping"`
-	Dropped  map[record.Kept]uint64 `json:"dropped" doc:"requests that are no longer in the journal, by reason for keeping"`
-	Bytes    int                    `json:"bytes" doc:"memory that the journals take, in bytes"`
-	Silent   []fleet.Silent         `json:"silent" doc:"replicas that did not answer, which may know more"`
+	journalFigures
+	Requests []fleetExchange `json:"requests" doc:"the matching requests, the newest first, up to the limit"`
+	Silent   []fleet.Silent  `json:"silent" doc:"replicas that did not answer, which may know more"`
 }
 
 // findEverywhere searches the journals of all replicas.
@@ -52,7 +49,7 @@ func (a *Admin) findEverywhere(w http.ResponseWriter, r *http.Request) {
 	if q.refused(w) {
 		return
 	}
-	all := fleetExchanges{Requests: []fleetExchange{}, Seen: map[record.Kept]uint64{}, Dropped: map[record.Kept]uint64{}}
+	all := fleetExchanges{journalFigures{Seen: map[record.Kept]uint64{}, Dropped: map[record.Kept]uint64{}}, []fleetExchange{}, nil}
 	replies := a.everywhere(r, fleet.Question{Method: http.MethodGet, Path: "/__admin/journal?" + r.URL.RawQuery})
 	if refusedBy(w, replies) {
 		return
@@ -129,21 +126,12 @@ type fleetCount struct {
 
 // verifyEverywhere reports whether the expected number of requests was received by all replicas.
 func (a *Admin) verifyEverywhere(w http.ResponseWriter, r *http.Request) {
-	var v verification
-	if !read(w, r, &v) {
-		return
-	}
-	least, most, wrong := v.bounds()
-	if wrong != "" {
-		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", wrong)
+	v, least, most, ok := readVerification(w, r)
+	if !ok {
 		return
 	}
 	// With an upper bound of 0, every replica that has matching requests shows examples.
-	body, err := json.Marshal(map[string]any{"condition": v.Condition, "at-most": 0, "exact": false})
-	if err != nil {
-		refuse(w, http.StatusInternalServerError, "internal", "Internal error", err.Error())
-		return
-	}
+	body, _ := json.Marshal(verification{Condition: v.Condition, AtMost: new(0), Exact: new(false)}) // it can be encoded
 	replies := a.everywhere(r, fleet.Question{Method: http.MethodPost, Path: "/__admin/verify", Media: "application/json", Body: body})
 	if refusedBy(w, replies) {
 		return

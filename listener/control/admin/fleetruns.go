@@ -6,14 +6,9 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"mockserver/listener/control/fleet"
-	"mockserver/listener/control/runs"
 )
-
-// fleetRunsHere returns the runs that this replica coordinates, and its parts of other runs.
-func (a *Admin) fleetRunsHere() []runs.RunEntry { return a.fleet.Here(a.runs.List()) }
 
 // here reports whether the request must not ask other replicas.
 func here(r *http.Request) bool { return r.URL.Query().Get("here") == "true" }
@@ -21,7 +16,7 @@ func here(r *http.Request) bool { return r.URL.Query().Get("here") == "true" }
 // listFleetRuns returns the runs of the fleet, the newest first.
 func (a *Admin) listFleetRuns(w http.ResponseWriter, r *http.Request) {
 	if here(r) {
-		respond(w, http.StatusOK, fleet.RunList{Runs: a.fleetRunsHere(), Silent: []fleet.Silent{}})
+		respond(w, http.StatusOK, fleet.RunList{Runs: a.fleet.Here(a.runs.List()), Silent: []fleet.Silent{}})
 		return
 	}
 	respond(w, http.StatusOK, a.fleet.List(r.Context()))
@@ -43,10 +38,8 @@ func (a *Admin) startFleetRun(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 && !read(w, r, &body) {
 		return
 	}
-	if body.Name = strings.TrimSpace(body.Name); !isRunName(w, body.Name) {
-		return
-	}
-	if _, fine := settleOf(w, body.Settle, body.Schedule); !fine {
+	if _, problem := body.Check(); problem != "" {
+		badBody(w, problem)
 		return
 	}
 	run, err := a.fleet.Begin(context.WithoutCancel(r.Context()), fleet.Beginning(body))
@@ -92,19 +85,13 @@ func (a *Admin) fleetRun(w http.ResponseWriter, r *http.Request) *fleet.Run {
 	return nil
 }
 
-// withHDR returns the report. Its distributions in HdrHistogram form are included only if the
-// request asks for them.
-func withHDR(r *http.Request, report *runs.Report) *runs.Report {
-	if r.URL.Query().Get("hdr") == "true" {
-		return report
-	}
-	return report.WithoutHDR()
-}
+// wantsHDR reports whether a request asks for distributions in the form of HdrHistogram.
+func wantsHDR(r *http.Request) bool { return r.URL.Query().Get("hdr") == "true" }
 
 // showFleetRun returns the report of a run of all replicas.
 func (a *Admin) showFleetRun(w http.ResponseWriter, r *http.Request) {
 	if run := a.fleetRun(w, r); run != nil {
-		respond(w, http.StatusOK, withHDR(r, run.Report(r.Context())))
+		respond(w, http.StatusOK, run.Report(r.Context()).WithHDR(wantsHDR(r)))
 	}
 }
 
@@ -128,7 +115,7 @@ func (a *Admin) stopFleetRun(w http.ResponseWriter, r *http.Request) {
 	}
 	report := a.fleet.Stop(context.WithoutCancel(r.Context()), run)
 	a.log.Info("run stopped on all replicas", "run", report.ID, "name", report.Name, "requests", report.Total.Requests, "timing_trusted", report.Verdict.Trusted)
-	respond(w, http.StatusOK, withHDR(r, report))
+	respond(w, http.StatusOK, report.WithHDR(wantsHDR(r)))
 }
 
 // removeFleetRun forgets a run that has ended, on all replicas.

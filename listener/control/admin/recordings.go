@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"mockserver/config/imports"
 	"mockserver/config/imports/draft"
@@ -19,20 +18,8 @@ import (
 
 // shownRecording describes a recording and what it contains so far.
 type shownRecording struct {
-	ID        string         `json:"id" doc:"ID of the recording; it rises with each recording"`
-	Upstream  string         `json:"upstream" doc:"upstream that is recorded"`
-	To        string         `json:"to" doc:"directory of the files"`
-	Mode      string         `json:"mode" doc:"all or missing"`
-	Running   bool           `json:"running" doc:"whether it is still running"`
-	Started   time.Time      `json:"started" doc:"when it began"`
-	Requests  uint64         `json:"requests" doc:"requests in the files"`
-	Dropped   uint64         `json:"dropped" doc:"requests that are not in the files because the queue was full or a file could not be written"`
-	Served    uint64         `json:"served" doc:"requests answered from what was recorded, with the mode missing"`
-	Bodiless  uint64         `json:"bodiless" doc:"requests whose bodies were left out because the limit was reached"`
-	Bytes     int64          `json:"bytes" doc:"size of the files, in bytes"`
+	recording.Listed
 	Files     int64          `json:"files" doc:"number of files"`
-	Error     string         `json:"error,omitempty" doc:"why a file could not be written"`
-	Statuses  map[int]uint64 `json:"statuses" doc:"responses to clients, by status"`
 	FirstByte verdict.Spread `json:"first_byte" doc:"time from sending a request to the first byte of its response"`
 }
 
@@ -61,11 +48,8 @@ type redactedValues struct {
 	Query   []string `json:"query,omitempty" doc:"parameters of the query, and fields of forms"`
 }
 
-func shownRecordingOf(r *recording.Listed) shownRecording {
-	return shownRecording{
-		ID: r.ID, Upstream: r.Upstream, To: r.Dir, Mode: r.Mode, Running: r.Running, Started: r.Started.UTC(), Requests: r.Requests, Dropped: r.Dropped,
-		Served: r.Served, Bodiless: r.Bodiless, Bytes: r.Bytes, Files: int64(len(r.Paths)), Error: r.Failure, Statuses: r.Statuses, FirstByte: verdict.SpreadOf(r.FirstByte),
-	}
+func shownRecordingOf(r recording.Listed) shownRecording {
+	return shownRecording{r, int64(len(r.Paths)), verdict.SpreadOf(r.FirstByte)}
 }
 
 // listRecordings returns the recordings.
@@ -73,7 +57,7 @@ func (a *Admin) listRecordings(w http.ResponseWriter, _ *http.Request) {
 	list := a.server.Control().Recordings().List()
 	shown := shownRecordings{Recordings: make([]shownRecording, len(list)), Upstreams: []string{}}
 	for i := range list {
-		shown.Recordings[i] = shownRecordingOf(&list[i])
+		shown.Recordings[i] = shownRecordingOf(list[i])
 	}
 	for _, u := range a.server.Spec().Upstreams {
 		shown.Upstreams = append(shown.Upstreams, u.Name)
@@ -90,36 +74,37 @@ func (a *Admin) startRecording(w http.ResponseWriter, r *http.Request) {
 	if body.To == "" {
 		body.To = filepath.Join("recordings", body.Upstream)
 	}
+	wrong := ""
 	switch {
 	case !filepath.IsLocal(body.To):
-		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "to leads out of the working directory; expected a directory below it")
-		return
+		wrong = "to leads out of the working directory; expected a directory below it"
 	case leadsOut(body.To):
-		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "to leads out of the working directory through a symbolic link, or cannot be a directory")
-		return
+		wrong = "to leads out of the working directory through a symbolic link, or cannot be a directory"
 	case body.Mode != "" && body.Mode != item.RecordAll && body.Mode != item.RecordMissing:
-		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "mode is unknown; expected all or missing")
-		return
+		wrong = "mode is unknown; expected all or missing"
 	case body.Sample < 0 || body.Bodies < 0 || body.Bodies > item.MaxBodies || body.Limit < 0:
-		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "sample, bodies or limit is out of range; expected numbers above 0, and bodies of at most 64 MiB")
+		wrong = "sample, bodies or limit is out of range; expected numbers above 0, and bodies of at most 64 MiB"
+	}
+	if wrong != "" {
+		badBody(w, wrong)
 		return
 	}
 	started, err := a.server.Control().Recordings().Start(body.Upstream, item.Record{
 		To: body.To, Mode: body.Mode, If: syntax.Text{Value: body.If}, Sample: body.Sample, Bodies: body.Bodies, Limit: body.Limit,
 		Redact: &item.Redact{Headers: body.Redact.Headers, JSON: body.Redact.JSON, Query: body.Redact.Query},
 	})
-	var wrong syntax.Problems
+	var problems syntax.Problems
 	switch {
 	case errors.Is(err, recording.ErrNoUpstream):
 		refuse(w, http.StatusNotFound, "upstream_not_found", "No such upstream", err.Error())
 	case errors.Is(err, recording.ErrRecording):
 		refuse(w, http.StatusConflict, "recording_under_way", "Recording under way", err.Error())
-	case errors.As(err, &wrong):
+	case errors.As(err, &problems):
 		refuse(w, http.StatusBadRequest, "invalid_condition", "Invalid condition", err.Error())
 	case err != nil:
 		refuse(w, http.StatusConflict, "recording_failed", "Recording failed", err.Error())
 	default:
-		respond(w, http.StatusCreated, shownRecordingOf(&started))
+		respond(w, http.StatusCreated, shownRecordingOf(started))
 	}
 }
 
@@ -142,7 +127,7 @@ func (a *Admin) stopRecording(w http.ResponseWriter, r *http.Request) {
 		noRecording(w)
 		return
 	}
-	respond(w, http.StatusOK, shownRecordingOf(&stopped))
+	respond(w, http.StatusOK, shownRecordingOf(stopped))
 }
 
 func noRecording(w http.ResponseWriter) {

@@ -56,6 +56,11 @@ func badQuery(w http.ResponseWriter, message string) {
 	refuse(w, http.StatusBadRequest, "bad_query", "Bad query", message)
 }
 
+// badBody refuses a request because of its body.
+func badBody(w http.ResponseWriter, message string) {
+	refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", message)
+}
+
 // respond writes a value as JSON.
 func respond(w http.ResponseWriter, status int, value any) {
 	var text bytes.Buffer
@@ -91,7 +96,7 @@ func read(w http.ResponseWriter, r *http.Request, into any) bool {
 	case errors.As(err, &large):
 		refuse(w, http.StatusRequestEntityTooLarge, "payload_too_large", "Request body too large", "the body is larger than 64 KiB")
 	case err != nil:
-		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "the body is not valid: "+faultOf(err)+"; expected a JSON object with the keys "+keysOf(into))
+		badBody(w, "the body is not valid: "+faultOf(err)+"; expected a JSON object with the keys "+keysOf(into))
 	}
 	return err == nil
 }

@@ -7,10 +7,6 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
-	"strings"
-	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"mockserver/listener/control/runs"
 	"mockserver/listener/observe/arrivals"
@@ -56,10 +52,7 @@ func (a *Admin) listRuns(w http.ResponseWriter, r *http.Request) {
 
 // newRun is the body of a request that starts a run.
 type newRun struct {
-	Name     string                `json:"name,omitempty" doc:"name of the run, at most 100 characters"`
-	Reset    bool                  `json:"reset-state,omitempty" doc:"true drops the changes to all rows first"`
-	Settle   string                `json:"settle,omitempty" doc:"how long after its end the webhooks of the run are waited for, such as 2m; 30s by default, 0s for not at all"`
-	Schedule *arrivals.NewSchedule `json:"schedule,omitempty" doc:"what the load generator is to do: the report compares arrivals with it"`
+	runs.Asked
 	// The fields below are sent by the coordinator of a fleet's run.
 	ID    string         `json:"id,omitempty" doc:"ID of the run, with a letter in it; its number by default"`
 	Fleet *newMembership `json:"fleet,omitempty" doc:"the run of the fleet that it is part of"`
@@ -77,16 +70,12 @@ func (a *Admin) startRun(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 && !read(w, r, &body) {
 		return
 	}
-	body.Name = strings.TrimSpace(body.Name)
-	if !isRunName(w, body.Name) {
-		return
-	}
+	settle, problem := body.Check()
 	if body.ID != "" && !runID.MatchString(body.ID) {
-		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "id is not valid; expected at most 64 lower-case letters, digits and dashes, beginning with a letter")
-		return
+		problem = "id is not valid; expected at most 64 lower-case letters, digits and dashes, beginning with a letter"
 	}
-	settle, fine := settleOf(w, body.Settle, body.Schedule)
-	if !fine {
+	if problem != "" {
+		badBody(w, problem)
 		return
 	}
 	entry, err := a.runs.Begin(runs.Beginning{ID: body.ID, Name: body.Name, Fleet: (*runs.Membership)(body.Fleet), Settle: settle, Schedule: (*arrivals.Schedule)(body.Schedule)})
@@ -100,29 +89,6 @@ func (a *Admin) startRun(w http.ResponseWriter, r *http.Request) {
 	a.log.Info("run started", "run", entry.ID, "name", entry.Name)
 	w.Header().Set("Location", "/__admin/runs/"+entry.ID)
 	respond(w, http.StatusCreated, entry)
-}
-
-// isRunName reports whether a name is valid, and refuses the request if it is not.
-func isRunName(w http.ResponseWriter, name string) bool {
-	fine := utf8.RuneCountInString(name) <= runs.NameLength && !strings.ContainsFunc(name, unicode.IsControl)
-	if !fine {
-		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", fmt.Sprintf("name is longer than %d characters, or contains control characters", runs.NameLength))
-	}
-	return fine
-}
-
-// settleOf parses how long the webhooks of a run are waited for. It refuses the request if the text is
-// not a duration, or if the schedule is not valid.
-func settleOf(w http.ResponseWriter, text string, schedule *arrivals.NewSchedule) (settle time.Duration, fine bool) {
-	settle, err := time.ParseDuration(cmp.Or(text, runs.DefaultSettle.String()))
-	problem := schedule.Problem()
-	if err != nil || settle < 0 {
-		problem = fmt.Sprintf("settle is %q; expected a duration of 0 or more, such as 30s", text)
-	}
-	if problem != "" {
-		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", problem)
-	}
-	return settle, problem == ""
 }
 
 // showTotals returns the totals of a run in a form that can be added up. ?after=SECOND leaves out
@@ -202,15 +168,13 @@ func (a *Admin) compareRuns(w http.ResponseWriter, r *http.Request) {
 	if q.refused(w) {
 		return
 	}
-	first := a.report(w, q.values.Get("a"))
-	if first == nil {
-		return
+	var sides [2]*runs.Report
+	for i, side := range [...]string{"a", "b"} {
+		if sides[i] = a.report(w, q.values.Get(side)); sides[i] == nil {
+			return
+		}
 	}
-	second := a.report(w, q.values.Get("b"))
-	if second == nil {
-		return
-	}
-	comparison := runs.Compare(first, second)
+	comparison := runs.Compare(sides[0], sides[1])
 	if format == "html" {
 		a.sendPage(w, comparison.Page)
 		return

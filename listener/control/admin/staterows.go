@@ -58,17 +58,18 @@ func (a *Admin) resetState(w http.ResponseWriter, r *http.Request) {
 	if body.Part != nil {
 		part = []byte(*body.Part)
 	}
-	if err := a.server.Control().Data().Reset(body.Sets, part); err != nil {
-		refuseRows(w, err)
-		return
-	}
-	respond(w, http.StatusOK, state{Status: "reset"})
+	respondRows(w, a.server.Control().Data().Reset(body.Sets, part), http.StatusOK, state{Status: "reset"})
 }
 
-// refuseRows refuses a request that cannot be carried out on a set.
-func refuseRows(w http.ResponseWriter, err error) {
+// respondRows responds to a request about a set: with a value, or nothing for nil, unless the request
+// cannot be carried out.
+func respondRows(w http.ResponseWriter, err error, status int, value any) {
 	var full *liststate.FullError
 	switch {
+	case err == nil && value == nil:
+		w.WriteHeader(status)
+	case err == nil:
+		respond(w, status, value)
 	case errors.Is(err, data.ErrNoSet):
 		refuse(w, http.StatusNotFound, "set_not_found", "No such set", err.Error())
 	case errors.Is(err, data.ErrNoRow):
@@ -80,7 +81,7 @@ func refuseRows(w http.ResponseWriter, err error) {
 	case errors.As(err, &full):
 		refuse(w, http.StatusInsufficientStorage, "state_full", "No room for changes", err.Error())
 	default:
-		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", err.Error())
+		badBody(w, err.Error())
 	}
 }
 
@@ -96,15 +97,11 @@ func (a *Admin) takeSnapshot(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if body.Name == "" || len(body.Name) > 100 || strings.ContainsAny(body.Name, "/\x00") {
-		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "name is empty, longer than 100 bytes, or contains a slash")
+		badBody(w, "name is empty, longer than 100 bytes, or contains a slash")
 		return
 	}
 	taken, err := a.server.Control().Data().Take(body.Name)
-	if err != nil {
-		refuseRows(w, err)
-		return
-	}
-	respond(w, http.StatusCreated, taken)
+	respondRows(w, err, http.StatusCreated, taken)
 }
 
 // shownSnapshots contains the snapshots that are kept.
@@ -113,19 +110,12 @@ type shownSnapshots struct {
 }
 
 func (a *Admin) removeSnapshot(w http.ResponseWriter, r *http.Request) {
-	if err := a.server.Control().Data().Forget(r.PathValue("name")); err != nil {
-		refuseRows(w, err)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
+	respondRows(w, a.server.Control().Data().Forget(r.PathValue("name")), http.StatusNoContent, nil)
 }
 
 func (a *Admin) restoreSnapshot(w http.ResponseWriter, r *http.Request) {
-	if err := a.server.Control().Data().Restore(r.PathValue("name")); err != nil {
-		refuseRows(w, err)
-		return
-	}
-	respond(w, http.StatusOK, state{ID: r.PathValue("name"), Status: "restored"})
+	name := r.PathValue("name")
+	respondRows(w, a.server.Control().Data().Restore(name), http.StatusOK, state{ID: name, Status: "restored"})
 }
 
 // shownRows contains rows of a set.
@@ -178,7 +168,7 @@ func (a *Admin) showRows(w http.ResponseWriter, r *http.Request) {
 	}
 	set, part := a.server.Control().Data().Set(r.PathValue("set")), partOf(r)
 	if set == nil {
-		refuseRows(w, data.ErrNoSet)
+		respondRows(w, data.ErrNoSet, 0, nil)
 		return
 	}
 	rows := set.All(part)
@@ -216,11 +206,7 @@ func (a *Admin) writeRow(merge bool) http.HandlerFunc {
 			return
 		}
 		row, err := a.server.Control().Data().Put(r.PathValue("set"), partOf(r), []byte(r.PathValue("key")), body, merge)
-		if err != nil {
-			refuseRows(w, err)
-			return
-		}
-		respond(w, http.StatusOK, json.RawMessage(row))
+		respondRows(w, err, http.StatusOK, json.RawMessage(row))
 	}
 }
 
@@ -228,9 +214,5 @@ func (a *Admin) writeRow(merge bool) http.HandlerFunc {
 const largestRow = 16 << 20
 
 func (a *Admin) deleteRow(w http.ResponseWriter, r *http.Request) {
-	if err := a.server.Control().Data().Delete(r.PathValue("set"), partOf(r), []byte(r.PathValue("key"))); err != nil {
-		refuseRows(w, err)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
+	respondRows(w, a.server.Control().Data().Delete(r.PathValue("set"), partOf(r), []byte(r.PathValue("key"))), http.StatusNoContent, nil)
 }

@@ -14,8 +14,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"mockserver/internal/flags"
 	"mockserver/internal/wording"
@@ -46,20 +44,16 @@ type order struct {
 	word    string // run or status
 	command []string
 
-	admin    []string
-	token    string
-	ca       string
-	expect   int
-	name     string
-	reset    bool
-	force    bool
-	wait     time.Duration
-	settle   string               // a duration; "" for the default
-	atOnce   bool                 // the report does not wait for webhooks
-	schedule arrivals.NewSchedule // Rate is 0 for none
-	process  string               // of schedule; "" for the default
-	report   string               // a directory
-	hdr      bool
+	admin  []string
+	token  string
+	ca     string
+	expect int
+	Beginning
+	wait    time.Duration
+	atOnce  bool   // the report does not wait for webhooks
+	process string // of the schedule; "" for the default
+	report  string // a directory
+	hdr     bool
 }
 
 const initialAdmin = "127.0.0.1:8001"
@@ -81,32 +75,32 @@ var table = flags.Table[order]{
 	{Name: "name", Value: "NAME", Accepts: "a text of at most 100 characters",
 		Doc: "run: the name of the run",
 		Set: func(o *order, v string) bool {
-			o.name = strings.TrimSpace(v)
-			return o.name != "" && utf8.RuneCountInString(o.name) <= runs.NameLength && !strings.ContainsFunc(o.name, unicode.IsControl)
+			o.Name = strings.TrimSpace(v)
+			return o.Name != "" && runs.IsName(o.Name)
 		}},
 	{Name: "wait", Value: "DURATION", Initial: "0s", Accepts: "a duration, such as 2m",
 		Doc: "run: how long to wait for the replicas to agree",
 		Set: func(o *order, v string) bool { return flags.Duration(&o.wait, v) }},
-	{Name: "force", Switch: func(o *order) *bool { return &o.force },
+	{Name: "force", Switch: func(o *order) *bool { return &o.Force },
 		Doc: "run: begin on the replicas that are ready even if the replicas do not agree"},
-	{Name: "reset-state", Switch: func(o *order) *bool { return &o.reset },
+	{Name: "reset-state", Switch: func(o *order) *bool { return &o.Reset },
 		Doc: "run: drop the changes to all rows first"},
 	{Name: "settle", Value: "DURATION", Accepts: "a duration, such as 2m",
 		Doc: "run: how long to wait for the webhooks of the run after its end (default 30s)",
 		Set: func(o *order, v string) bool {
 			var d time.Duration
 			fine := flags.Duration(&d, v)
-			o.settle = d.String() // replicas expect a unit
+			o.Settle = d.String() // replicas expect a unit
 			return fine
 		}},
 	{Name: "no-settle", Switch: func(o *order) *bool { return &o.atOnce },
 		Doc: "run: do not wait for webhooks; the report says how many were pending"},
 	{Name: "rate", Value: "NUMBER", Accepts: "a number of requests a second, from 10 to 10000000",
 		Doc: "run: the rate that the load generator is to keep; the report compares arrivals with it",
-		Set: func(o *order, v string) (fine bool) {
-			var err error
-			o.schedule.Rate, err = strconv.ParseFloat(v, 64)
-			return err == nil && o.schedule.Problem() == ""
+		Set: func(o *order, v string) bool {
+			rate, err := strconv.ParseFloat(v, 64)
+			o.Schedule = &arrivals.NewSchedule{Rate: rate}
+			return err == nil && o.Schedule.Problem() == ""
 		}},
 	{Name: "process", Value: "NAME", Accepts: "constant or poisson",
 		Doc: "run: how the load generator is to space requests: constant (the default) or poisson; needs --rate",
@@ -179,12 +173,14 @@ func orderOf(args []string, env func(string) (string, bool)) (order, error) {
 		r.Wrong("missing run or status; mockserver fleet -h explains them")
 	case o.word == "run" && len(o.command) == 0:
 		r.Wrong("missing command; put it after --: mockserver fleet run -- k6 run test.js")
-	case o.process != "" && o.schedule.Rate == 0:
+	case o.process != "" && o.Schedule == nil:
 		r.Wrong("--process: missing --rate; expected both, or only --rate")
 	case o.word == "status" && len(o.command) > 0:
 		r.Wrong("status does not take a command")
 	}
-	o.schedule.Process = cmp.Or(o.process, o.schedule.Process)
+	if o.Schedule != nil {
+		o.Schedule.Process = cmp.Or(o.process, o.Schedule.Process)
+	}
 	return o, errors.Join(r.Errs...)
 }
 
@@ -241,7 +237,7 @@ func status(f *Fleet, out io.Writer) int {
 // around runs a command during a run of all replicas.
 func around(f *Fleet, o order, p Process) int {
 	if o.atOnce {
-		o.settle = "0s"
+		o.Settle = "0s"
 	}
 	printf := func(format string, args ...any) { fmt.Fprintf(p.Stderr, "fleet: "+format+"\n", args...) }
 	if err := os.MkdirAll(o.report, 0o755); err != nil {
@@ -263,15 +259,13 @@ func around(f *Fleet, o order, p Process) int {
 		select {
 		case <-time.After(readEvery / 4):
 		case <-p.Signals:
-			o.settle = "0s"
+			o.Settle = "0s"
 		}
-		if report = run.Report(context.Background()); o.settle == "0s" {
+		if report = run.Report(context.Background()); o.Settle == "0s" {
 			break
 		}
 	}
-	if !o.hdr {
-		report = report.WithoutHDR()
-	}
+	report = report.WithHDR(o.hdr)
 	printVerdict(report, printf)
 	if err := write(report, o.report); err != nil {
 		printf("%v", err)
@@ -289,11 +283,7 @@ func around(f *Fleet, o order, p Process) int {
 func beginAgreed(f *Fleet, o order, p Process) (*Run, error) {
 	deadline := time.Now().Add(o.wait)
 	for {
-		b := Beginning{Name: o.name, Reset: o.reset, Force: o.force, Settle: o.settle}
-		if o.schedule.Rate > 0 {
-			b.Schedule = &o.schedule
-		}
-		run, err := f.Begin(context.Background(), b)
+		run, err := f.Begin(context.Background(), o.Beginning)
 		var split *NotAgreed
 		if !errors.As(err, &split) || !time.Now().Before(deadline) {
 			return run, err

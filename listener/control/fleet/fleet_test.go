@@ -104,7 +104,7 @@ func TestRun_IsNotFinalBecauseAReplicaWasSilentOnce(t *testing.T) {
 		"lost before the end":         {part{Part: runs.Part{Totals: &runs.Totals{}, Lost: "dead"}, failed: errors.New("refused")}, time.Second, true},
 	} {
 		end := time.Now().Add(-c.ended)
-		r := &Run{settle: runs.DefaultSettle, begin: end.Add(-time.Minute), parts: []*part{{Part: runs.Part{Totals: final}}, &c.part}}
+		r := &Run{settle: 30 * time.Second, begin: end.Add(-time.Minute), parts: []*part{{Part: runs.Part{Totals: final}}, &c.part}}
 		if got := r.merged(&end).Final; got != c.want {
 			t.Errorf("%s: final is %v, want %v", name, got, c.want)
 		}
@@ -114,8 +114,8 @@ func TestRun_IsNotFinalBecauseAReplicaWasSilentOnce(t *testing.T) {
 func TestOrder_SettleIsSentWithAUnit(t *testing.T) {
 	for text, want := range map[string]string{"5": "5s", "1.5": "1.5s", "2m": "2m0s", "0": "0s"} {
 		o, err := orderOf([]string{"run", "--settle", text, "--", "true"}, func(string) (string, bool) { return "", false })
-		if err != nil || o.settle != want {
-			t.Errorf("--settle %s: %q, %v; want %s", text, o.settle, err, want)
+		if err != nil || o.Settle != want {
+			t.Errorf("--settle %s: %q, %v; want %s", text, o.Settle, err, want)
 		}
 	}
 }

@@ -57,11 +57,7 @@ type part struct {
 
 // Beginning says how a run begins.
 type Beginning struct {
-	Name     string                `json:"name,omitempty" doc:"name of the run, at most 100 characters"`
-	Reset    bool                  `json:"reset-state,omitempty" doc:"true drops the changes to all rows first"`
-	Settle   string                `json:"settle,omitempty" doc:"how long after its end the webhooks of the run are waited for, such as 2m; 30s by default, 0s for not at all"`
-	Schedule *arrivals.NewSchedule `json:"schedule,omitempty" doc:"what the load generator is to do, at all replicas together: the report compares arrivals with it"`
-
+	runs.Asked
 	Force bool `json:"force,omitempty" doc:"true begins the run on the replicas that are ready, even if not all agree"`
 }
 
@@ -78,10 +74,7 @@ func (e *NotAgreed) Error() string {
 // replicas that did not begin.
 func (f *Fleet) Begin(ctx context.Context, b Beginning) (*Run, error) {
 	state := f.Look(ctx)
-	settle := runs.DefaultSettle
-	if d, err := time.ParseDuration(b.Settle); err == nil {
-		settle = d
-	}
+	settle, _ := b.Check()
 	r := &Run{settle: settle, ID: "fleet-" + strings.ToLower(rand.Text()[:12]), Name: b.Name, fleet: f, member: runs.Membership{Replicas: []string{}}}
 	for _, m := range state.Replicas {
 		if m.Self {

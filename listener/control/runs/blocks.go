@@ -93,15 +93,7 @@ func (b blocks) put(second block) blocks {
 	if b.all = append(b.all, second); len(b.all) <= blocksKept {
 		return b
 	}
-	half := make([]block, 0, blocksKept)
-	for all := b.all; len(all) > 0; all = all[min(2, len(all)):] {
-		if len(all) == 1 {
-			half = append(half, all[0])
-			continue
-		}
-		half = append(half, all[0].join(&all[1]))
-	}
-	return blocks{half, 2 * b.each}
+	return blocks{inPairs(b.all, (*block).join), 2 * b.each}
 }
 
 // dependences returns how much the values of all requests, or of those of an endpoint, depend on

@@ -136,13 +136,11 @@ func stateOf(parts []*Totals) []record.SetCounts {
 
 // differing joins the distinct texts of all parts.
 func differing(parts []*Totals, of func(*Totals) string) string {
-	var texts []string
-	for _, t := range parts {
-		if text := of(t); !slices.Contains(texts, text) {
-			texts = append(texts, text)
-		}
+	texts := make([]string, len(parts))
+	for i, t := range parts {
+		texts[i] = of(t)
 	}
-	return strings.Join(texts, ", ")
+	return strings.Join(once(texts), ", ")
 }
 
 func programOf(parts []*Totals) Program {
@@ -238,16 +236,7 @@ func within(points []Point, from, to float64) (Point, []Point) {
 
 // add adds the figures of another replica for the period of p or a part of it.
 func (p *Point) add(q *Point) {
-	mine, others := p.figures(), q.figures()
-	for i, n := range others.densities {
-		*mine.densities[i] += *n * q.Seconds / p.Seconds
-	}
-	for i, n := range others.levels {
-		*mine.levels[i] += *n
-	}
-	for i, n := range others.peaks {
-		*mine.peaks[i] = most(*mine.peaks[i], *n)
-	}
+	p.combine(q, func(a, b float64) float64 { return a + b*q.Seconds/p.Seconds }, func(a, b float64) float64 { return a + b })
 	p.Trusted = p.Trusted && q.Trusted
 	if both := both(p.Throttled, q.Throttled); both != nil {
 		p.Throttled = both

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
@@ -158,10 +159,10 @@ func (r *Report) setting() [][2]string {
 		changed = "yes, during the run"
 	}
 	return [][2]string{
-		{"version", r.Program.Version}, {"commit", cmpText(r.Program.Commit)}, {"Go", r.Program.Go},
+		{"version", r.Program.Version}, {"commit", cmp.Or(r.Program.Commit, none)}, {"Go", r.Program.Go},
 		{"configuration, SHA-256", r.Configuration.Hash}, {"configuration changed", changed},
 		{"endpoints declared", fmt.Sprint(r.Configuration.Endpoints)},
-		{"system", m.OS + "/" + m.Arch + " " + m.Kernel}, {"processor", cmpText(m.CPU)},
+		{"system", m.OS + "/" + m.Arch + " " + m.Kernel}, {"processor", cmp.Or(m.CPU, none)},
 		{"CPUs", fmt.Sprint(m.CPUs)}, {"GOMAXPROCS", fmt.Sprint(m.Procs)}, {"CPU limit, in cores", verdict.Short(m.CPULimit)}, {"memory limit", limit},
 	}
 }

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"math"
+	"reflect"
 
 	"mockserver/listener/observe/verdict"
 )
@@ -9,8 +10,8 @@ import (
 // Point is a second of a run, or several seconds of a long run. Durations are in milliseconds, and
 // counts are per second. Unknown figures are nil.
 type Point struct {
-	At      float64 `json:"at" doc:"second of the run in which the point ends"`
-	Seconds float64 `json:"seconds" doc:"seconds that the point covers"`
+	At      float64 `json:"at" merge:"-" doc:"second of the run in which the point ends"`
+	Seconds float64 `json:"seconds" merge:"-" doc:"seconds that the point covers"`
 	Trusted bool    `json:"trusted" doc:"whether the timing can be trusted, by the verdict on the seconds up to here"`
 
 	Rate           float64 `json:"rate" doc:"requests a second"`
@@ -22,7 +23,7 @@ type Point struct {
 	Unmatched      float64 `json:"unmatched" doc:"unmatched requests a second"`
 	Faults         float64 `json:"faults" doc:"faults a second"`
 	Limited        float64 `json:"limited" doc:"requests that rate limits and capacities refused, a second"`
-	InFlight       float64 `json:"in_flight" doc:"highest number of requests in flight"`
+	InFlight       float64 `json:"in_flight" merge:"level" doc:"highest number of requests in flight"`
 
 	// Each figure below is the largest of the seconds of the point, except Throttled, which is
 	// their sum. A duration is nil if nothing was timed.
@@ -32,14 +33,14 @@ type Point struct {
 	InjectedP99       *float64 `json:"injected_p99" doc:"99th percentile of the declared latency"`
 	InjectionErrorP99 *float64 `json:"injection_error_p99" doc:"how much later than the declared latency the responses were ready, 99th percentile"`
 	WebhookLagP99     *float64 `json:"webhook_lag_p99" doc:"how late first attempts of webhooks were, 99th percentile"`
-	WebhooksPending   float64  `json:"webhooks_pending" doc:"highest number of pending webhooks"`
+	WebhooksPending   float64  `json:"webhooks_pending" merge:"level" doc:"highest number of pending webhooks"`
 	SchedulerP99      *float64 `json:"scheduler_p99" doc:"how long goroutines that could run waited, 99th percentile"`
 	PauseMax          *float64 `json:"pause_max" doc:"longest pause of the garbage collector"`
 	CPU               *float64 `json:"cpu" doc:"CPU used, as a share of what the process may use"`
 	MachineCPU        *float64 `json:"machine_cpu" doc:"share of the machine that was busy"`
 	Steal             *float64 `json:"steal" doc:"share of the machine that the hypervisor gave to others"`
-	Throttled         *float64 `json:"throttled" doc:"time that a quota kept threads from running, summed over the CPUs"`
-	Memory            float64  `json:"memory" doc:"memory in bytes"`
+	Throttled         *float64 `json:"throttled" merge:"-" doc:"time that a quota kept threads from running, summed over the CPUs"`
+	Memory            float64  `json:"memory" merge:"level" doc:"memory in bytes"`
 }
 
 // pointOf converts a sample to a point.
@@ -64,22 +65,24 @@ func pointOf(s *verdict.Sample, at float64, trusted bool) Point {
 	}
 }
 
-// pointFigures contains the addresses of the figures of a point: the counts per second, the levels,
-// and the figures that may be unknown.
-type pointFigures struct {
-	densities [9]*float64
-	levels    [3]*float64
-	peaks     [11]**float64
-}
-
-func (p *Point) figures() pointFigures {
-	return pointFigures{
-		[...]*float64{&p.Rate, &p.Arrivals, &p.Errors, &p.DeclaredErrors, &p.InjectedErrors, &p.OwnErrors, &p.Unmatched, &p.Faults, &p.Limited},
-		[...]*float64{&p.InFlight, &p.WebhooksPending, &p.Memory},
-		[...]**float64{
-			&p.OwnP50, &p.OwnP99, &p.InjectedP50, &p.InjectedP99, &p.InjectionErrorP99, &p.WebhookLagP99,
-			&p.SchedulerP99, &p.PauseMax, &p.CPU, &p.MachineCPU, &p.Steal,
-		},
+// combine adds another point: counts per second by rates, levels by levels. Of figures that may be unknown,
+// it takes the larger one. The tag merge says which fields are levels, and which ones it leaves.
+func (p *Point) combine(q *Point, rates, levels func(a, b float64) float64) {
+	into, from := reflect.ValueOf(p).Elem(), reflect.ValueOf(q).Elem()
+	for i := range into.NumField() {
+		how := into.Type().Field(i).Tag.Get("merge")
+		switch x := into.Field(i).Addr().Interface().(type) {
+		case *float64:
+			if y := from.Field(i).Float(); how == "level" {
+				*x = levels(*x, y)
+			} else if how == "" {
+				*x = rates(*x, y)
+			}
+		case **float64:
+			if y, _ := from.Field(i).Interface().(*float64); how == "" {
+				*x = most(*x, y)
+			}
+		}
 	}
 }
 
@@ -87,20 +90,14 @@ func (p *Point) figures() pointFigures {
 // durations and shares.
 func (p Point) join(q Point) Point {
 	seconds := p.Seconds + q.Seconds
-	first, joined := p.figures(), q.figures()
-	for i, n := range joined.densities {
-		if seconds > 0 {
-			*n = (*first.densities[i]*p.Seconds + *n*q.Seconds) / seconds
+	p.combine(&q, func(a, b float64) float64 {
+		if seconds <= 0 {
+			return b
 		}
-	}
-	for i, n := range joined.levels {
-		*n = max(*first.levels[i], *n)
-	}
-	for i, n := range joined.peaks {
-		*n = most(*first.peaks[i], *n)
-	}
-	q.Seconds, q.Trusted, q.Throttled = seconds, p.Trusted && q.Trusted, both(p.Throttled, q.Throttled) // a sum, as in the point of a single second
-	return q
+		return (a*p.Seconds + b*q.Seconds) / seconds
+	}, func(a, b float64) float64 { return max(a, b) })
+	p.At, p.Seconds, p.Trusted, p.Throttled = q.At, seconds, p.Trusted && q.Trusted, both(p.Throttled, q.Throttled) // a sum, as in the point of a single second
+	return p
 }
 
 // most returns the larger of two figures, either of which may be nil.
@@ -134,17 +131,18 @@ func put(points []Point, each float64, p Point) ([]Point, float64) {
 // thinned joins points in pairs until there are no more than the given number.
 func thinned(points []Point, most int) []Point {
 	for len(points) > most {
-		half := make([]Point, 0, len(points)/2+1)
-		for i := 0; i < len(points); i += 2 {
-			one := points[i]
-			if i+1 < len(points) {
-				one = one.join(points[i+1])
-			}
-			half = append(half, one)
-		}
-		points = half
+		points = inPairs(points, func(p, q *Point) Point { return p.join(*q) })
 	}
 	return points
+}
+
+// inPairs joins successive values in pairs. The last one may stay alone.
+func inPairs[T any](all []T, join func(a, b *T) T) []T {
+	half := make([]T, 0, len(all)/2+1)
+	for i := 1; i < len(all); i += 2 {
+		half = append(half, join(&all[i-1], &all[i]))
+	}
+	return append(half, all[len(all)&^1:]...)
 }
 
 // timed returns a figure of a distribution, or nil if the distribution is empty.

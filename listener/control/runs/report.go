@@ -59,10 +59,13 @@ func (r *Report) Entry() RunEntry {
 	}
 }
 
-// WithoutHDR returns the report without the distributions in the form of HdrHistogram.
-func (r *Report) WithoutHDR() *Report {
+// WithHDR returns the report, without the distributions in the form of HdrHistogram unless they are
+// wanted.
+func (r *Report) WithHDR(wanted bool) *Report {
 	less := *r
-	less.HDR = nil
+	if !wanted {
+		less.HDR = nil
+	}
 	return &less
 }
 

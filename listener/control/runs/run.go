@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"mockserver/config/item"
 	"mockserver/dispatcher"
@@ -25,8 +27,8 @@ const (
 	rareShare = 0.01
 	// totalsKept is how many fleet runs keep their totals after the end, for coordinators.
 	totalsKept = 3
-	// NameLength is the maximum number of characters in the name of a run.
-	NameLength = 100
+	// nameLength is the maximum number of characters in the name of a run.
+	nameLength = 100
 )
 
 // run is one named period of time.
@@ -71,8 +73,32 @@ type Beginning struct {
 	Schedule *arrivals.Schedule
 }
 
-// DefaultSettle is the default of Beginning.Settle.
-const DefaultSettle = 30 * time.Second
+// Asked is how a run is to begin, in a request.
+type Asked struct {
+	Name     string                `json:"name,omitempty" doc:"name of the run, at most 100 characters"`
+	Reset    bool                  `json:"reset-state,omitempty" doc:"true drops the changes to all rows first"`
+	Settle   string                `json:"settle,omitempty" doc:"how long after its end the webhooks of the run are waited for, such as 2m; 30s by default, 0s for not at all"`
+	Schedule *arrivals.NewSchedule `json:"schedule,omitempty" doc:"what the load generator is to do, at all replicas together: the report compares arrivals with it"`
+}
+
+// Check completes what is asked. It returns how long webhooks are waited for, and what is wrong; "" for
+// nothing.
+func (a *Asked) Check() (settle time.Duration, problem string) {
+	a.Name = strings.TrimSpace(a.Name)
+	settle, err := time.ParseDuration(cmp.Or(a.Settle, "30s"))
+	switch {
+	case !IsName(a.Name):
+		return 0, fmt.Sprintf("name is longer than %d characters, or contains control characters", nameLength)
+	case err != nil || settle < 0:
+		return 0, fmt.Sprintf("settle is %q; expected a duration of 0 or more, such as 30s", a.Settle)
+	}
+	return settle, a.Schedule.Problem()
+}
+
+// IsName reports whether a run may have a name, or "" for none.
+func IsName(name string) bool {
+	return utf8.RuneCountInString(name) <= nameLength && !strings.ContainsFunc(name, unicode.IsControl)
+}
 
 func newRun(b Beginning, first *verdict.Reading, misses []record.Miss, spec string, webhooks *dispatcher.Counters) *run {
 	r := &run{
@@ -109,9 +135,8 @@ func (r *run) sampled(s verdict.Sample, v verdict.Verdict, end *verdict.Reading)
 	if !v.Trusted {
 		r.bad += s.Seconds
 	}
-	codes := []string{}
+	codes := v.Codes()
 	for _, reason := range v.Reasons {
-		codes = append(codes, reason.Code)
 		if reason.Unit == verdict.Count && !s.Over(&reason) {
 			hold(r.held, reason, 0) // a counted problem lasts only a moment, no matter how long its reason was held
 		} else {

@@ -115,15 +115,15 @@ var ErrRunning = errors.New("another run is under way")
 // Begin begins a run. The error wraps ErrRunning if another run is active or a run with this ID
 // exists.
 func (r *Runs) Begin(b Beginning) (RunEntry, error) {
-	if err := r.running(); err != nil {
-		return RunEntry{}, err
+	if id, name := r.Active(); id != "" {
+		return RunEntry{}, underWay(id, name)
 	}
 	misses, spec := r.server.Unmatched(), r.Fingerprint()
 	first := r.sampler.Now(true)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.active != nil { // another request began a run first
-		return RunEntry{}, r.underWay()
+		return RunEntry{}, underWay(r.active.id, r.active.name)
 	}
 	if b.ID == "" {
 		r.last++
@@ -141,18 +141,8 @@ func (r *Runs) Begin(b Beginning) (RunEntry, error) {
 	return one.entry(first), nil
 }
 
-// running returns why another run cannot begin, or nil if no run is active.
-func (r *Runs) running() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.active == nil {
-		return nil
-	}
-	return r.underWay()
-}
-
-func (r *Runs) underWay() error {
-	return fmt.Errorf("%w: %q, with the ID %s; stop it first", ErrRunning, r.active.name, r.active.id)
+func underWay(id, name string) error {
+	return fmt.Errorf("%w: %q, with the ID %s; stop it first", ErrRunning, name, id)
 }
 
 // find returns the run with an ID, or nil if it does not exist, and its report, as of now, if it has

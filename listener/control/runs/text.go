@@ -127,13 +127,6 @@ func figureText(figure *float64, text func(float64) string) string {
 
 func shareText(share float64) string { return verdict.Short(share*100) + " %" }
 
-func cmpText(text string) string {
-	if text == "" {
-		return none
-	}
-	return text
-}
-
 // clockText formats a second of a run: "45 s", "1:30", "2:00:00".
 func clockText(second float64) string {
 	whole := int(second)

@@ -17,7 +17,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mockserver/internal/alarm"
 	"mockserver/internal/histogram"
 )
 
@@ -185,8 +184,7 @@ func (p *Probe) Figures() Figures {
 
 // beat measures how late this goroutine runs after each beat, and signals when an echo is due.
 func (p *Probe) beat(ctx context.Context) {
-	clock := alarm.New() // it wakes the poller as a request does
-	context.AfterFunc(ctx, clock.Close)
+	wait := newClock(ctx)
 	slot := time.Now()
 	echo := slot
 	for {
@@ -194,10 +192,8 @@ func (p *Probe) beat(ctx context.Context) {
 		// The beat is at a random time in the first half of its slot, so that it is not in step
 		// with anything that disturbs the server.
 		due := slot.Add(rand.N(at.beats / 2))
-		for left := time.Until(due); left > 0; left = time.Until(due) {
-			if clock.Set(left); !clock.Wait() {
-				return
-			}
+		if !wait(due) {
+			return
 		}
 		slot = slot.Add(at.beats)
 		now := time.Now()

@@ -16,28 +16,27 @@ import (
 
 // Exchange is a request and its reply, in the form in which the journal keeps them.
 type Exchange struct {
-	ID       uint64 // each exchange has a higher ID than the one before
-	Kept     Kept
-	Time     time.Time // when the request arrived
-	Endpoint string    // endpoint that answered, "GET /users/:id"; "" if none
+	ID       uint64    `json:"id" doc:"ID of the request; it rises with each request that is kept"`
+	Kept     Kept      `json:"kept" doc:"why the request was kept: sample, error, unmatched or slow"`
+	Time     time.Time `json:"time" doc:"when the request arrived"` // in UTC
+	Endpoint string    `json:"endpoint" doc:"endpoint that answered; empty if none did"`
 	// EndpointID is the ID of that endpoint; see EndpointCounts.
-	EndpointID string
-	Remote     string // the client's address
-	// TLS describes the TLS connection; nil for clear text.
-	TLS      *matcher.TLS
-	Protocol string // "http/1.1", "http/1.0" or "h2"
-	Method   string
-	Host     string
-	Target   string // path and query as sent
-	Status   int
-	Took     time.Duration // from the arrival of the request to the reply
-	Injected time.Duration // the part of Took that was declared latency or a wait in a queue
-	Upstream time.Duration // the part of Took that was spent on an upstream or a remote body
-	Fault    string        // "" if none
-	Code     string        // code of the server's own error, such as "endpoint_not_found"
-	Reason   string        // message of that error
-	Request  Message
-	Response Message
+	EndpointID string        `json:"-"`
+	Remote     string        `json:"remote" doc:"address of the client"`
+	TLS        *matcher.TLS  `json:"-"` // nil for clear text
+	Protocol   string        `json:"protocol" doc:"protocol of the request: http/1.1, http/1.0 or h2"`
+	Method     string        `json:"method" doc:"method of the request"`
+	Host       string        `json:"host" doc:"host of the request"`
+	Target     string        `json:"target" doc:"path and query, as requested"`
+	Status     int           `json:"status" doc:"status of the response"`
+	Took       time.Duration `json:"-"` // from the arrival of the request to the reply
+	Injected   time.Duration `json:"-"` // the part of Took that was declared latency or a wait in a queue
+	Upstream   time.Duration `json:"-"` // the part of Took that was spent on an upstream or a remote body
+	Fault      string        `json:"fault,omitempty" doc:"the declared fault that was injected"`
+	Code       string        `json:"-"` // code of the server's own error, such as "endpoint_not_found"
+	Reason     string        `json:"reason,omitempty" doc:"why no endpoint answered, or what the server could not do"`
+	Request    Message       `json:"-"`
+	Response   Message       `json:"-"`
 
 	route  route // path of the endpoint
 	short  bool  // method, host or target is truncated
@@ -54,10 +53,10 @@ type route struct {
 // Message contains the headers and the body of a request or a reply. The values of secret headers
 // are replaced.
 type Message struct {
-	Header [][2]string
-	Body   []byte // the first 8 KiB
-	Size   int    // size of the whole body in bytes
-	Cut    bool   // headers or body are truncated
+	Header [][2]string `json:"headers" doc:"name and value of each header; values that may be secrets are not shown"`
+	Body   []byte      `json:"-"` // the first 8 KiB
+	Size   int         `json:"size" doc:"size of the whole body, in bytes"`
+	Cut    bool        `json:"cut,omitempty" doc:"whether headers or body are longer than what is shown"`
 }
 
 const (
@@ -111,6 +110,7 @@ func exchangeOf(in *matcher.Input, p *reply.Reply) *Exchange {
 	if x.Time.IsZero() {
 		x.Time = time.Now()
 	}
+	x.Time = x.Time.UTC()
 	if len(in.Method) > 0 {
 		x.Method, x.Host, x.Target = cutText(in.Method, 64), cutText(in.Host, 256), cutText(in.Target, keptTarget)
 		x.short = len(in.Method) > len(x.Method) || len(in.Host) > len(x.Host) || len(in.Target) > len(x.Target)

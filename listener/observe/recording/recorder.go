@@ -353,20 +353,20 @@ func (r *Recorder) discard() {
 
 // Stats contains the figures of a recording so far.
 type Stats struct {
-	ID        string
-	Upstream  string
-	Dir       string
-	Mode      string
-	Started   time.Time
-	Requests  uint64 // exchanges in the files
-	Dropped   uint64
-	Served    uint64 // requests answered from recorded answers
-	Bodiless  uint64 // exchanges whose bodies were left out because of the limit
-	Bytes     int64
-	Paths     []string // paths of the files, which must not be changed
-	Failure   string   // error of the last write; "" if none
-	Statuses  map[int]uint64
-	FirstByte histogram.Snapshot // from sending a request to the first byte of its answer
+	ID        string             `json:"id" doc:"ID of the recording; it rises with each recording"`
+	Upstream  string             `json:"upstream" doc:"upstream that is recorded"`
+	Dir       string             `json:"to" doc:"directory of the files"`
+	Mode      string             `json:"mode" doc:"all or missing"`
+	Started   time.Time          `json:"started" doc:"when it began"` // in UTC
+	Requests  uint64             `json:"requests" doc:"requests in the files"`
+	Dropped   uint64             `json:"dropped" doc:"requests that are not in the files because the queue was full or a file could not be written"`
+	Served    uint64             `json:"served" doc:"requests answered from what was recorded, with the mode missing"`
+	Bodiless  uint64             `json:"bodiless" doc:"requests whose bodies were left out because the limit was reached"`
+	Bytes     int64              `json:"bytes" doc:"size of the files, in bytes"`
+	Paths     []string           `json:"-"`                                                     // paths of the files, which must not be changed
+	Failure   string             `json:"error,omitempty" doc:"why a file could not be written"` // error of the last write
+	Statuses  map[int]uint64     `json:"statuses" doc:"responses to clients, by status"`
+	FirstByte histogram.Snapshot `json:"-"` // from sending a request to the first byte of its answer
 
 	dropped *atomic.Uint64 // Dropped, as it grows when exchanges end after the recording
 }
@@ -374,7 +374,7 @@ type Stats struct {
 // Stats returns the figures of the recording so far.
 func (r *Recorder) Stats() Stats {
 	s := Stats{
-		ID: r.opts.ID, Upstream: r.opts.Upstream, Dir: r.opts.Dir, Mode: cmp.Or(r.opts.Declared.Mode, item.RecordAll), Started: r.begun,
+		ID: r.opts.ID, Upstream: r.opts.Upstream, Dir: r.opts.Dir, Mode: cmp.Or(r.opts.Declared.Mode, item.RecordAll), Started: r.begun.UTC(),
 		Requests: r.recorded.Load(), Dropped: r.dropped.Load(), dropped: r.dropped, Served: r.served.Load(), Bodiless: r.bare.Load(), Bytes: r.written.Load(),
 		Paths: *r.paths.Load(), Statuses: map[int]uint64{},
 	}

@@ -270,7 +270,7 @@ func (s *Set) Dropped() uint64 { return s.lost.Load() }
 // Listed is a recording with its figures so far.
 type Listed struct {
 	Stats
-	Running bool
+	Running bool `json:"running" doc:"whether it is still running"`
 }
 
 // List returns the recordings that are running, and the last ones that have ended, the latest

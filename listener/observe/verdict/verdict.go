@@ -37,6 +37,15 @@ type Reason struct {
 	Since     time.Time `json:"since" doc:"when it began to hold"`
 }
 
+// Codes returns the codes of the reasons.
+func (v *Verdict) Codes() []string {
+	codes := []string{}
+	for _, r := range v.Reasons {
+		codes = append(codes, r.Code)
+	}
+	return codes
+}
+
 // Over reports whether a reason that counts something holds for the sample alone.
 func (s *Sample) Over(r *Reason) bool {
 	i := slices.IndexFunc(checks, func(c check) bool { return c.code == r.Code })

@@ -78,14 +78,15 @@ func (s *Stream) Due() {
 
 // done takes back a stream whose request was answered outside of the goroutine that reads.
 func (c *conn) done(s *Stream) {
-	by := byAnyone
-	if s.inline {
-		by = byPacer
-	}
+	paced := s.inline
 	c.release(s)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.flush(by)
+	if paced {
+		c.flushNow()
+	} else {
+		c.flush()
+	}
 	if c.serving--; c.final && c.serving == 0 {
 		_ = c.nc.SetReadDeadline(past)
 	}

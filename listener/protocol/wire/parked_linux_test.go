@@ -9,7 +9,6 @@ import (
 	"net"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,8 +19,7 @@ import (
 // parking is a listener whose connections are served, and parked.
 type parking struct {
 	*Connections
-	serving  sync.WaitGroup
-	resuming atomic.Pointer[func()] // called before a goroutine serves a connection; nil for nothing
+	serving sync.WaitGroup
 }
 
 const answered = "HTTP/1.1 204 No Content\r\n\r\n"
@@ -40,12 +38,7 @@ func parksBy(t *testing.T, h Handler) *parking {
 	must(t, err)
 	p := &parking{Connections: New(l, slog.New(slog.DiscardHandler))}
 	p.Handler, p.MaxBody, p.Pacer = h, 1<<20, pacer.New()
-	p.Resume = func(c *Connection) {
-		if do := p.resuming.Load(); do != nil {
-			(*do)()
-		}
-		p.serving.Go(func() { _ = c.Serve() }) // the client sees how it ends
-	}
+	p.Resume = func(c *Connection) { p.serving.Go(func() { _ = c.Serve() }) } // the client sees how it ends
 	p.serving.Go(func() {
 		for {
 			c, err := p.Accept()

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package alarm
-
-func newSystem() system { return nil }
