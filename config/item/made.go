@@ -43,7 +43,10 @@ func decodeNames(d *table.Decoder, v table.Value) []Setting {
 	var all []Setting
 	for _, e := range v.Entries {
 		name := e.Key.Text.Value
-		if one := v.Part(e.Value, "."+wording.Label(name), v.Row.Value); d.Take(one) {
+		one := v.Part(e.Value, "."+wording.Label(name), v.Row.Value)
+		if one.Row.Filled && one.Kind == syntax.TextNode && one.Text.Value == "" {
+			d.Refuse(one)
+		} else if d.Take(one) {
 			all = append(all, Setting{name, Made{Text: one.AsText()}})
 		}
 	}
