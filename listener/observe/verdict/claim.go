@@ -39,7 +39,8 @@ func (s *Sample) lateness(thresholds Thresholds, most float64) (worst *Late, cer
 		l := Late{Endpoint: t.name, Requests: max(t.requests, 1)}
 		l.Share = min(passing+float64(late)/float64(l.Requests), 1)
 		expected := max(most-proven, 0) * float64(l.Requests)
-		isCertain := float64(late) > expected+2*math.Sqrt(expected)+1 && (proven > 0 || len(parts) > 1)
+		// One slow request is chance, and may be late by each part.
+		isCertain := float64(late) > expected+2*math.Sqrt(expected)+float64(len(parts)) && (proven > 0 || len(parts) > 1)
 		if worst != nil && (certain && !isCertain || certain == isCertain && l.Share <= worst.Share) {
 			continue
 		}
@@ -47,7 +48,7 @@ func (s *Sample) lateness(thresholds Thresholds, most float64) (worst *Late, cer
 		for code, n := range parts {
 			l.Parts[code] = float64(n) / float64(l.Requests)
 		}
-		worst, certain = &l, isCertain
+		worst, certain = new(l), isCertain
 	}
 	return worst, certain
 }

@@ -209,6 +209,8 @@ func TestJudge_PartsAreLateTogether(t *testing.T) {
 		t.own = some(n, late, 6*ms) // is part of late
 		return t
 	}
+	counting := timed(4500, 36) // and one request of which only the response time has been counted
+	counting.total = some(4501, 4501, 20*ms)
 	for name, c := range map[string]struct {
 		beats, echoes histogram.Snapshot
 		all           []timing
@@ -217,6 +219,7 @@ func TestJudge_PartsAreLateTogether(t *testing.T) {
 		"arrivals and answers": {some(600, 4, 7*ms), some(6, 0, 0), []timing{timed(4500, 36)},
 			"GET /timed: 1.47 % of the requests were late by one part or another (injection-p99 0.8 %, probe-p99 0.67 %); expected at most 1 %"},
 		"answers alone":           {some(600, 0, 0), some(6, 0, 0), []timing{timed(4500, 36)}, ""},
+		"a request half counted":  {some(600, 0, 0), some(6, 0, 0), []timing{counting}, ""},
 		"arrivals alone":          {some(600, 4, 7*ms), some(6, 0, 0), []timing{timed(4500, 0)}, ""},
 		"one late echo":           {some(600, 0, 0), some(6, 1, 7*ms), []timing{timed(4500, 36)}, ""},
 		"two late beats":          {some(600, 2, 7*ms), some(6, 0, 0), []timing{timed(4500, 36)}, ""},
@@ -241,6 +244,26 @@ func TestJudge_PartsAreLateTogether(t *testing.T) {
 		if max(sum, v.Late.Parts["echo-p99"])-v.Late.Share > 1e-9 || v.Late.Requests != 4500 {
 			t.Errorf("%s: %+v, want the sum of the parts", name, v.Late)
 		}
+	}
+}
+
+// A single slow request is not a reason, by however many parts it is late.
+func TestJudge_OneSlowRequestIsNoReason(t *testing.T) {
+	parts := func(times ...time.Duration) *Sample {
+		s := busySample()
+		l := histogram.Of(times...)
+		s.timings = []timing{{name: "GET /a", requests: l.Count, own: l, upstream: l, place: l, total: l}}
+		return &s
+	}
+	for n := range 50 {
+		times := append(make([]time.Duration, n), 6*time.Millisecond)
+		if v := judged(parts(times...), nil); !v.Trusted {
+			t.Errorf("one of %d: %+v", n+1, v.Reasons)
+		}
+	}
+	const slow = 6 * time.Millisecond
+	if v := judged(parts(slow, slow, 0, 0, 0, 0, 0, 0, 0, 0), nil); !slices.Equal(reasonsOf(v), []string{"late"}) {
+		t.Errorf("two of ten: %+v, want them to be late together", v)
 	}
 }
 
