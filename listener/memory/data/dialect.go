@@ -71,7 +71,8 @@ func (d *demands) sortJSONServer(o *Operation, text string) {
 
 // isSlice reports whether a list is requested by _start or _end, and not by _page, which json-server prefers.
 func (o *Operation) isSlice(d *demands) bool {
-	return o.config.Dialect != "" && !d.args.Has("_page") && (d.args.Has("_end") || d.args.Has("_start") && d.args.Has("_limit"))
+	return o.config.Dialect != "" && !d.args.Has("_page") &&
+		(d.args.Has("_end") || d.args.Has("_start") && d.args.Has("_limit"))
 }
 
 // pageSize returns how many rows a page has unless the request says so.
