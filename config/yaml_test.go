@@ -27,6 +27,8 @@ func TestSyntaxErrorsOfYAML(t *testing.T) {
 		{"a value that only begins with quotes",
 			"- endpoint:\n    path: /x\n    if: §\"admin\" = header-params.role\n    response: {}\n",
 			one("", `the value begins with quotes, and continues after "admin"; expected quotes around all of it, '"admin" = header-params.role'`)},
+		{"quotes inside of quotes, and a mistake before them",
+			"- endpoint: {path: §/x?y=1, response: {body: 'say: \"hi\" to all'}}\n", one("", "a ? ends this text")},
 		{"a comma is missing behind quotes", "- endpoint: {path: §\"/x\" response: {}}\n", one("", `or a comma`)},
 		{"a bracket is never closed, in the last line",
 			"- endpoint:\n    path: /x\n    §response: [1, 2\n", one("", "a [ is never closed")},

@@ -80,3 +80,19 @@ func TestDelayed_TheEndOfTheServer(t *testing.T) {
 		}
 	}
 }
+
+// A delayed reply counts for when the next request of its connection arrives.
+func TestDelayed_TheNextRequest(t *testing.T) {
+	spec := config.Parse("m.yml", []byte("- endpoint: {path: /, latency: {min: 150ms}, response: {body: late}}"))
+	server := listenertest.Start(t, spec, listener.Options{Record: &record.Options{}})
+	conn := dial(t, server, "")
+	for range 3 {
+		if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		response(t, conn)
+	}
+	if a := server.Counts().Arrivals; a.First != 1 || a.Overlapping != 0 || a.Idle.Count != 2 {
+		t.Errorf("%d requests were the first, %d overlapping, and %d came after an idle time; want 1, 0, 2", a.First, a.Overlapping, a.Idle.Count)
+	}
+}

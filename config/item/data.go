@@ -7,7 +7,6 @@ import (
 
 	"mockserver/config/syntax"
 	"mockserver/config/table"
-	"mockserver/internal/wording"
 )
 
 // Data is a set of rows that endpoints find and change. Its rows come from a file or from the
@@ -97,7 +96,7 @@ var dataFields = []table.Field[Data]{
 	table.Of[Data](table.Row{Key: "full", Doc: "what happens when the limit is reached: refuse (the default) or oldest", Kinds: table.Texts, Enum: []string{FullRefuse, FullOldest}}),
 	table.Of[Data](table.Row{Key: "ttl", Doc: "how long a change is kept; forever by default", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
 	table.Of[Data](table.Row{Key: "on-change", Doc: "what happens to the changes when the file changes: keep (the default) or reset", Kinds: table.Texts, Enum: []string{ChangeKeep, ChangeReset}}),
-	table.With(stepsField, func(d *table.Decoder, v table.Value, s *Data) { s.Steps = decodeSteps(d, v) }),
+	table.By[Data](stepsField, decodeSteps),
 }
 
 var dataFileFields = []table.Field[DataFile]{
@@ -108,14 +107,12 @@ var dataFileFields = []table.Field[DataFile]{
 
 var dataLimitFields = []table.Field[DataLimit]{
 	table.Of[DataLimit](table.Row{Key: "rows", Doc: "how many rows may be changed or added", Kinds: table.Numbers, Min: 1, Max: maxLimitRows}),
-	table.With(table.Row{Key: "memory", Doc: "how much memory the changes may take, such as 256MiB", Kinds: table.Texts | table.Numbers, Form: sizeForm, Pattern: sizePattern}, setMemory),
+	table.By[DataLimit](table.Row{Key: "memory", Doc: "how much memory the changes may take, such as 256MiB", Kinds: table.Texts | table.Numbers, Form: sizeForm, Pattern: sizePattern}, decodeSize),
 }
 
 func setRows(d *table.Decoder, v table.Value, s *Data) {
-	for _, one := range v.Parts() {
-		if d.Take(one) {
-			s.Rows = append(s.Rows, decodeJSON(d, one, true))
-		}
+	for one := range d.Items(v) {
+		s.Rows = append(s.Rows, decodeJSON(d, one, true))
 	}
 }
 
@@ -126,21 +123,14 @@ func setTypes(d *table.Decoder, v table.Value, s *Data) {
 		}
 		return
 	}
-	for _, e := range v.Entries {
-		name := e.Key.Text.Value
-		one := v.Part(e.Value, "."+wording.Label(name), v.Row.Value)
-		if !d.Take(one) {
-			continue
-		}
+	for name, one := range d.Entries(v) {
 		if !slices.Contains(DataTypes, one.Text.Value) {
 			d.Refuse(one)
 			continue
 		}
-		s.Types = append(s.Types, DataType{name, one.Text.Value})
+		s.Types = append(s.Types, DataType{name.Text.Value, one.Text.Value})
 	}
 }
-
-func setMemory(d *table.Decoder, v table.Value, l *DataLimit) { decodeSize(d, v, &l.Memory) }
 
 // EffectiveMember returns the member that is the key.
 func (s *Data) EffectiveMember() string { return cmp.Or(s.Member.Value, DefaultKey) }

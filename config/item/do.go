@@ -40,7 +40,7 @@ var doFields = []table.Field[Do]{
 
 var keyField = table.Of[Do](table.Row{Key: "key", Of: "key", Doc: "an operand: the key of the row", Required: true, Kinds: table.Scalars})
 
-var setField = table.With(table.Row{Key: "set", Mask: table.MaskNamed, Doc: "members of the row and their values", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}}, setSettings)
+var setField = table.By[Do](table.Row{Key: "set", Mask: table.MaskNamed, Doc: "members of the row and their values", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}}, decodeSettings)
 
 var elseField = table.With(table.Row{Key: "else", Doc: "the answer if the change cannot be made", Kinds: table.Maps, Table: table.Rows(ResponseFields)},
 	func(d *table.Decoder, v table.Value, o *Do) {
@@ -49,11 +49,11 @@ var elseField = table.With(table.Row{Key: "else", Doc: "the answer if the change
 	})
 
 var verbFields = []table.Field[Do]{
-	verb("insert", "adds a row", madeField("row", "the row: a map, or a placeholder for one; {} by default", func(o *Do) *Made { return &o.Row }), setField),
+	verb("insert", "adds a row", madeField("row", "the row: a map, or a placeholder for one; {} by default"), setField),
 	verb("put", "replaces a row, or adds it", keyField, setField,
-		madeField("with", "the new row, which replaces any existing row with this key", func(o *Do) *Made { return &o.With })),
+		madeField("with", "the new row, which replaces any existing row with this key")),
 	verb("merge", "changes members of a row", keyField, setField,
-		madeField("with", "a JSON merge patch for the row", func(o *Do) *Made { return &o.With })),
+		madeField("with", "a JSON merge patch for the row")),
 	verb("add", "adds to a number in a row", keyField,
 		table.Of[Do](table.Row{Key: "field", Doc: "the member to add to, a.b for a nested one", Required: true, Kinds: table.Texts, Filled: true}),
 		table.Of[Do](table.Row{Key: "by", Doc: "an operand: how much to add", Required: true, Kinds: table.Scalars}),
@@ -73,19 +73,14 @@ func verb(name, doc string, keys ...table.Field[Do]) table.Field[Do] {
 	})
 }
 
-func madeField(key, doc string, at func(*Do) *Made) table.Field[Do] {
-	return table.With(table.Row{Key: key, Mask: table.MaskNamed, Doc: doc, Kinds: table.Texts | table.Maps, Value: &table.Row{Kinds: table.Anything}}, func(d *table.Decoder, v table.Value, o *Do) { *at(o) = decodeMade(d, v) })
+func madeField(key, doc string) table.Field[Do] {
+	return table.By[Do](table.Row{Key: key, Mask: table.MaskNamed, Doc: doc, Kinds: table.Texts | table.Maps, Value: &table.Row{Kinds: table.Anything}}, decodeMade)
 }
-
-func setSettings(d *table.Decoder, v table.Value, o *Do) { o.Set = decodeSettings(d, v) }
 
 // decodeDo returns the changes that an endpoint or one of its answers makes.
 func decodeDo(d *table.Decoder, v table.Value) []Do {
 	var all []Do
-	for _, one := range v.Parts() {
-		if !d.Take(one) {
-			continue
-		}
+	for one := range d.Items(v) {
 		o := Do{Pos: one.Pos(), Key: one.Key}
 		table.Fill(d, one.Node, one.Key, verbFields, &o)
 		if n := len(one.Entries); n != 1 {

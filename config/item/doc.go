@@ -5,7 +5,6 @@ import (
 
 	"mockserver/config/syntax"
 	"mockserver/config/table"
-	"mockserver/internal/wording"
 )
 
 // Doc documents an endpoint without changing its answer.
@@ -25,11 +24,8 @@ type QueryParam struct {
 
 // setQuery decodes a map of names to types.
 func setQuery(d *table.Decoder, v table.Value, doc *Doc) {
-	for _, q := range v.Entries {
-		name := q.Key.Text.Value
-		if at := v.Part(q.Value, "."+wording.Label(name), v.Row.Value); d.Take(at) {
-			doc.Query = append(doc.Query, QueryParam{Name: name, Type: at.Text.Value})
-		}
+	for name, one := range d.Entries(v) {
+		doc.Query = append(doc.Query, QueryParam{Name: name.Text.Value, Type: one.Text.Value})
 	}
 }
 

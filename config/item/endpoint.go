@@ -74,23 +74,18 @@ var EndpointFields = slices.Concat(
 		table.Of[Endpoint](table.Row{Key: "method", InOpenAPI: true, Doc: "the request's method, GET by default; any is all of them", Kinds: table.Texts, Enum: endpointMethods, AnyCase: true,
 			Form: "one of " + strings.Join(semantics.Methods, ", ") + ", or any for all of them; several methods are several endpoints"}),
 		table.Of[Endpoint](table.Row{Key: "path", InOpenAPI: true, Doc: "the path to answer, such as /users/:id", Required: true, Kinds: table.Texts, Pattern: "^/"}),
-		table.With(table.Row{Key: "host", Doc: "the host to answer for; any by default", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},
-			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Host = decodeHost(d, v) }),
+		table.By[Endpoint](table.Row{Key: "host", Doc: "the host to answer for; any by default", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern}, decodeHost),
 		table.Of[Endpoint](table.Row{Key: "if", Mask: table.MaskCondition, Doc: "the condition under which the endpoint answers", Kinds: table.Scalars | table.Nulls}),
-		table.With(table.Row{Key: "find", Doc: "rows of data, by the names that conditions, texts and webhooks use", Kinds: table.Maps, Value: &table.Row{Kinds: table.Maps, Form: "a map, such as {in: users, key: path-params.id}", Table: table.Rows(findFields)}},
-			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Find = decodeFinds(d, v) }),
+		table.By[Endpoint](table.Row{Key: "find", Doc: "rows of data, by the names that conditions, texts and webhooks use", Kinds: table.Maps, Value: &table.Row{Kinds: table.Maps, Form: "a map, such as {in: users, key: path-params.id}", Table: table.Rows(findFields)}}, decodeFinds),
 		table.With(table.Row{Key: "state", Doc: "the states of scenarios in which the endpoint answers", Kinds: table.Maps, Value: stateValue},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { addStates(d, v, &e.State) }),
 		table.With(table.Row{Key: "next", Doc: "the states of scenarios that it leads to", Kinds: table.Maps, Value: &table.Row{Kinds: table.Texts, Filled: true}},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { addNext(d, v, &e.State) }),
-		table.With(table.Row{Key: "let", Mask: table.MaskNamed, Doc: "values that are computed once per request, by the names that texts and webhooks use", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}},
-			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Let = decodeLet(d, v) }),
-		table.With(table.Row{Key: "do", Doc: "the changes that the endpoint makes, either all or none", Kinds: table.Lists, Item: doItem},
-			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Do = decodeDo(d, v) }),
+		table.By[Endpoint](table.Row{Key: "let", Mask: table.MaskNamed, Doc: "values that are computed once per request, by the names that texts and webhooks use", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}}, decodeLet),
+		table.By[Endpoint](table.Row{Key: "do", Doc: "the changes that the endpoint makes, either all or none", Kinds: table.Lists, Item: doItem}, decodeDo),
 		table.With(table.Row{Key: "response", InOpenAPI: true, Doc: "the answer; {} is an empty one with status 200", Required: true, Unless: "responses", Kinds: table.Maps, Table: table.Rows(ResponseFields)},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Response.decode(d, v) }),
-		table.With(table.Row{Key: "responses", Doc: "several answers, of which each request gets one", Kinds: table.Lists, Form: "a list of answers, each a map", Item: &table.Row{Kinds: table.Maps, Table: table.Rows(outcomeFields)}},
-			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Responses = decodeOutcomes(d, v) }),
+		table.By[Endpoint](table.Row{Key: "responses", Doc: "several answers, of which each request gets one", Kinds: table.Lists, Form: "a list of answers, each a map", Item: &table.Row{Kinds: table.Maps, Table: table.Rows(outcomeFields)}}, decodeOutcomes),
 		table.Of[Endpoint](table.Row{Key: "select", Doc: "how one of responses is chosen: weighted (the default), sequence or sequence-hold", Kinds: table.Texts, Enum: selects}),
 		table.Of[Endpoint](table.Row{Key: "per", Doc: "an operand: each of its values has its own turn in a sequence", Kinds: table.Texts, Filled: true}),
 		table.Of[Endpoint](table.Row{Key: "scope", Doc: "which replicas take turns together in a sequence: replica (the default) for each on its own, or shared for all with the same --shared-state", Kinds: table.Texts, Enum: policy.LimitScopes}),
@@ -113,12 +108,7 @@ var EndpointFields = slices.Concat(
 )
 
 // EffectiveMethod returns the method of the endpoint: GET if none is declared.
-func (e *Endpoint) EffectiveMethod() string {
-	if e.Method == "" {
-		return "GET"
-	}
-	return e.Method
-}
+func (e *Endpoint) EffectiveMethod() string { return cmp.Or(e.Method, "GET") }
 
 // AllResponses returns the responses that the endpoint may give: the only one, or those of its outcomes.
 // They are not copies.
@@ -148,8 +138,8 @@ func (e *Endpoint) Lengths() func(part float64) time.Duration {
 	for i := range e.Responses {
 		o := &e.Responses[i]
 		weight := 1.0
-		if e.Select != SelectSequence && (o.Weighted || o.Weight != 0) {
-			weight = o.Weight
+		if e.Select != SelectSequence {
+			weight = o.EffectiveWeight()
 		}
 		all.Add(cmp.Or(o.Latency, e.Latency), weight)
 	}

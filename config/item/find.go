@@ -33,8 +33,7 @@ var Picks = []string{"first", "newest", "next", "once", "random"}
 var findFields = []table.Field[Find]{
 	table.Of[Find](table.Row{Key: "in", Doc: "the set", Required: true, Kinds: table.Texts, Filled: true}),
 	table.Of[Find](table.Row{Key: "key", Of: "key", Unless: "where", Doc: "an operand: the key of the row", Kinds: table.Scalars}),
-	table.With(table.Row{Key: "where", Mask: table.MaskNamed, Doc: "members and the operands that they must equal", Kinds: table.Maps, Value: &table.Row{Kinds: table.Scalars | table.Nulls}},
-		func(d *table.Decoder, v table.Value, f *Find) { f.Where = decodeWhere(d, v) }),
+	table.By[Find](table.Row{Key: "where", Mask: table.MaskNamed, Doc: "members and the operands that they must equal", Kinds: table.Maps, Value: &table.Row{Kinds: table.Scalars | table.Nulls}}, decodeWhere),
 	table.With(table.Row{Key: "pick", Doc: "which of several rows: first (the default), newest, next, once, random, or {hash: operand}",
 		Kinds: table.Texts | table.Maps, Form: wording.OneOf(Picks) + ", or a map with hash", Table: table.Rows(hashFields)}, setPick),
 }
@@ -45,17 +44,12 @@ var hashFields = []table.Field[Find]{
 
 func decodeWhere(d *table.Decoder, v table.Value) []Where {
 	var all []Where
-	for _, e := range v.Entries {
-		name := e.Key.Text.Value
-		one := v.Part(e.Value, "."+wording.Label(name), v.Row.Value)
-		if !d.Take(one) {
-			continue
-		}
+	for name, one := range d.Entries(v) {
 		text := one.AsText()
 		if one.Kind == syntax.NullNode {
 			text.Value = "null"
 		}
-		all = append(all, Where{name, text})
+		all = append(all, Where{name.Text.Value, text})
 	}
 	if len(v.Entries) == 0 {
 		d.About(v, "is an empty map; expected a member and the operand that it must equal")

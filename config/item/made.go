@@ -3,7 +3,6 @@ package item
 import (
 	"mockserver/config/syntax"
 	"mockserver/config/table"
-	"mockserver/internal/wording"
 )
 
 // Made is a value that is computed for a request: from a text with placeholders or, with JSON, from
@@ -41,13 +40,11 @@ func decodeSettings(d *table.Decoder, v table.Value) []Setting {
 // decodeNames returns the entries of a map of names to names.
 func decodeNames(d *table.Decoder, v table.Value) []Setting {
 	var all []Setting
-	for _, e := range v.Entries {
-		name := e.Key.Text.Value
-		one := v.Part(e.Value, "."+wording.Label(name), v.Row.Value)
+	for name, one := range d.Entries(v) {
 		if one.Row.Filled && one.Kind == syntax.TextNode && one.Text.Value == "" {
 			d.Refuse(one)
-		} else if d.Take(one) {
-			all = append(all, Setting{name, Made{Text: one.AsText()}})
+		} else {
+			all = append(all, Setting{name.Text.Value, Made{Text: one.AsText()}})
 		}
 	}
 	return all

@@ -1,6 +1,7 @@
 package item
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"slices"
@@ -143,12 +144,7 @@ func (m *Message) Sends() bool {
 }
 
 // CloseCode returns the code that is sent.
-func (c *Close) CloseCode() int {
-	if c.Code == 0 {
-		return minClose
-	}
-	return c.Code
-}
+func (c *Close) CloseCode() int { return cmp.Or(c.Code, minClose) }
 
 // checkMessage checks the message at the given keys.
 func checkMessage(c *table.Checker, m *Message, keys ...string) {

@@ -101,8 +101,7 @@ var Dialects = []string{"json-server"}
 var resourceFields = slices.Concat(
 	[]table.Field[Resource]{
 		table.Of[Resource](table.Row{Key: "path", Doc: "the path of the collection, such as /payments", Required: true, Kinds: table.Texts, Pattern: "^/"}),
-		table.With(table.Row{Key: "host", Doc: "the host to answer for; any by default", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},
-			func(d *table.Decoder, v table.Value, r *Resource) { r.Host = decodeHost(d, v) }),
+		table.By[Resource](table.Row{Key: "host", Doc: "the host to answer for; any by default", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern}, decodeHost),
 		table.With(table.Row{Key: "data", Doc: "the set of its rows: a name, or the keys of data; an empty set of its own by default", Kinds: table.Texts | table.Maps,
 			Form: "the name of a set, or a map", Pattern: dataNamePattern, Table: table.Rows(resourceDataFields)}, setResourceData),
 		table.Of[Resource](table.Row{Key: "new-key", Doc: "how the key of a new row is made: uuid (the default), uuid7, ulid, int, or a template", Kinds: table.Texts, Filled: true}),
@@ -115,16 +114,15 @@ var resourceFields = slices.Concat(
 			func(d *table.Decoder, v table.Value, r *Resource) {
 				table.Fill(d, v.Node, v.Key, stampFields, &r.Stamp)
 			}),
-		table.With(table.Row{Key: "parent", Doc: "parameters of the path, and the members of rows that hold their values; members of the same name by default", Kinds: table.Maps,
-			Value: &table.Row{Kinds: table.Texts}}, func(d *table.Decoder, v table.Value, r *Resource) { r.Parent = decodeNames(d, v) }),
+		table.By[Resource](table.Row{Key: "parent", Doc: "parameters of the path, and the members of rows that hold their values; members of the same name by default", Kinds: table.Maps,
+			Value: &table.Row{Kinds: table.Texts}}, decodeNames),
 		table.With(table.Row{Key: "schema", Doc: "a JSON Schema that rows must match: the schema itself, or file with its name", Kinds: table.Maps, Form: "the schema as a map, or {file: s.json}", Value: &table.Row{Kinds: table.Anything}}, setSchema),
 		table.Of[Resource](table.Row{Key: "list", Doc: "a template for a list, with items and page", Kinds: table.Texts}),
 		table.Of[Resource](table.Row{Key: "item", Doc: "a template for a row, with row", Kinds: table.Texts}),
-		table.With(stepsField, func(d *table.Decoder, v table.Value, r *Resource) { r.Steps = decodeSteps(d, v) }),
+		table.By[Resource](stepsField, decodeSteps),
 		table.Of[Resource](table.Row{Key: "put-creates", Doc: "true lets PUT create a row that does not exist", Kinds: table.Bools}),
 		table.Of[Resource](table.Row{Key: "dialect", Doc: "the parameters of lists as another server has them: json-server", Kinds: table.Texts, Enum: Dialects}),
-		table.With(table.Row{Key: "children", Doc: "sets, and their members that refer to a row: their rows are removed with it", Kinds: table.Maps, Value: &table.Row{Kinds: table.Texts, Filled: true}},
-			func(d *table.Decoder, v table.Value, r *Resource) { r.Children = decodeNames(d, v) }),
+		table.By[Resource](table.Row{Key: "children", Doc: "sets, and their members that refer to a row: their rows are removed with it", Kinds: table.Maps, Value: &table.Row{Kinds: table.Texts, Filled: true}}, decodeNames),
 		table.Of[Resource](table.Row{Key: "strict", Doc: "true refuses unknown parameters", Kinds: table.Bools}),
 	},
 	policy.ResponseKeys[Resource](""),
@@ -144,8 +142,7 @@ var pageFields = []table.Field[Page]{
 	table.Of[Page](table.Row{Key: "style", Doc: "link (the default), page, offset, cursor or after", Kinds: table.Texts, Enum: PageStyles}),
 	table.Of[Page](table.Row{Key: "size", Doc: "rows on a page; 20 by default", Kinds: table.Numbers, Min: 1, Max: maxPage}),
 	table.Of[Page](table.Row{Key: "max", Doc: "how many rows a request may ask for; 100 by default", Kinds: table.Numbers, Min: 1, Max: maxPage}),
-	table.With(table.Row{Key: "names", Doc: "other names of the parameters", Kinds: table.Maps, Value: &table.Row{Kinds: table.Texts}},
-		func(d *table.Decoder, v table.Value, p *Page) { p.Names = decodeNames(d, v) }),
+	table.By[Page](table.Row{Key: "names", Doc: "other names of the parameters", Kinds: table.Maps, Value: &table.Row{Kinds: table.Texts}}, decodeNames),
 }
 
 var stampFields = []table.Field[Stamp]{
@@ -156,10 +153,8 @@ var stampFields = []table.Field[Stamp]{
 var onFields = slices.Concat(
 	[]table.Field[On]{
 		table.Of[On](table.Row{Key: "if", Mask: table.MaskCondition, Doc: "the condition under which it answers", Kinds: table.Scalars | table.Nulls}),
-		table.With(table.Row{Key: "status", Doc: "its status", Kinds: table.Numbers, Min: minStatus, Max: maxStatus},
-			func(d *table.Decoder, v table.Value, o *On) { ResponseFields[0].Set(d, v, &o.Response) }),
-		table.With(table.Row{Key: "headers", Mask: table.MaskTemplate, Doc: "further headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue},
-			func(d *table.Decoder, v table.Value, o *On) { o.Response.Headers = decodeHeaders(d, v) }),
+		table.Of[On](table.Row{Key: "status", Doc: "its status", Kinds: table.Numbers, Min: minStatus, Max: maxStatus}),
+		table.By[On](table.Row{Key: "headers", Mask: table.MaskTemplate, Doc: "further headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue}, decodeHeaders),
 	},
 	policy.ResponseKeys[On](""),
 	[]table.Field[On]{
@@ -268,9 +263,7 @@ func (s *Data) OfResource(r *Resource) {
 	if r.Data != nil && r.Steps != nil {
 		s.Steps = r.Steps
 	}
-	if s.Updated == "" {
-		s.Updated = r.Stamp.Updated
-	}
+	s.Updated = cmp.Or(s.Updated, r.Stamp.Updated)
 	s.Index = append(slices.Clip(s.Index), r.Filter...)
 	s.Sort = append(slices.Clip(s.Sort), r.Sort...)
 	for _, p := range r.Parent {

@@ -36,13 +36,12 @@ const (
 // ResponseFields are the keys of a response. The slice must not be modified.
 var ResponseFields = []table.Field[Response]{
 	table.Of[Response](table.Row{Key: "status", InOpenAPI: true, Doc: "the status; 200 by default", Kinds: table.Numbers, Min: minStatus, Max: maxStatus}),
-	table.With(table.Row{Key: "headers", InOpenAPI: true, Passed: true, Mask: table.MaskTemplate, Doc: "the headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue},
-		func(d *table.Decoder, v table.Value, r *Response) { r.Headers = decodeHeaders(d, v) }),
+	table.By[Response](table.Row{Key: "headers", InOpenAPI: true, Passed: true, Mask: table.MaskTemplate, Doc: "the headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue}, decodeHeaders),
 	table.With(table.Row{Key: "body", InOpenAPI: true, Mask: table.MaskTemplate, Doc: "the body: a text, or a map or list that is served as JSON", Kinds: table.Bodies},
 		func(d *table.Decoder, v table.Value, r *Response) { r.Body, r.BodyJSON = decodeBody(d, v, r.Raw) }),
 	table.Map[Response](table.Row{Key: "external-body", Doc: "a body from a file or a URL, instead of body"}, externalFields),
-	table.With(table.Row{Key: "proxy", Passed: true, Doc: "passes the request on to an upstream", Kinds: table.Texts | table.Maps, Filled: true,
-		Form: "the name of an upstream, or a map with to", Table: table.Rows(proxyFields)}, func(d *table.Decoder, v table.Value, r *Response) { r.Proxy = decodeProxy(d, v) }),
+	table.By[Response](table.Row{Key: "proxy", Passed: true, Doc: "passes the request on to an upstream", Kinds: table.Texts | table.Maps, Filled: true,
+		Form: "the name of an upstream, or a map with to", Table: table.Rows(proxyFields)}, decodeProxy),
 	table.With(table.Row{Key: "template", InOpenAPI: true, Passed: true, Doc: "false switches placeholders off", Kinds: table.Bools},
 		func(_ *table.Decoder, v table.Value, r *Response) { r.Raw = !v.Truth() }),
 }

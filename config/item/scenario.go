@@ -3,7 +3,6 @@ package item
 import (
 	"mockserver/config/syntax"
 	"mockserver/config/table"
-	"mockserver/internal/wording"
 )
 
 // Scenario is a state that requests depend on and change. It can have a separate value for each
@@ -32,8 +31,7 @@ var scenarioFields = []table.Field[Scenario]{
 	table.Of[Scenario](table.Row{Key: "name", Doc: "the name by which endpoints refer to it", Required: true, Kinds: table.Texts, Pattern: namePattern, Form: nameForm, Is: isName}),
 	table.Of[Scenario](table.Row{Key: "per", Doc: "an operand: each of its values has its own state; one state for all by default", Kinds: table.Texts, Filled: true}),
 	table.Of[Scenario](table.Row{Key: "first", Doc: "the initial state", Required: true, Kinds: table.Texts, Filled: true}),
-	table.With(table.Row{Key: "move", Doc: "how it changes over time", Kinds: table.Lists, Form: movesForm, Item: moveItem},
-		func(d *table.Decoder, v table.Value, s *Scenario) { s.Moves = decodeMoves(d, v) }),
+	table.By[Scenario](table.Row{Key: "move", Doc: "how it changes over time", Kinds: table.Lists, Form: movesForm, Item: moveItem}, decodeMoves),
 }
 
 // stateFields are the keys of a state with a key of its own.
@@ -47,12 +45,8 @@ var stateValue = &table.Row{Kinds: table.Texts | table.Lists | table.Maps, Fille
 
 // addStates decodes the states in which an endpoint answers.
 func addStates(d *table.Decoder, v table.Value, into *[]InState) {
-	for _, entry := range v.Entries {
-		one := v.Part(entry.Value, "."+wording.Label(entry.Key.Text.Value), v.Row.Value)
-		if !d.Take(one) {
-			continue
-		}
-		s := inState(into, entry.Key, one)
+	for name, one := range d.Entries(v) {
+		s := inState(into, name, one)
 		if one.Kind == syntax.MapNode {
 			table.Fill(d, one.Node, one.Key, stateFields, s)
 		} else {
@@ -63,16 +57,12 @@ func addStates(d *table.Decoder, v table.Value, into *[]InState) {
 
 // addNext decodes the states that an endpoint leads to.
 func addNext(d *table.Decoder, v table.Value, into *[]InState) {
-	for _, entry := range v.Entries {
-		one := v.Part(entry.Value, "."+wording.Label(entry.Key.Text.Value), v.Row.Value)
-		if !d.Take(one) {
-			continue
-		}
+	for name, one := range d.Entries(v) {
 		if one.Text.Value == "" {
 			d.Refuse(one)
 			continue
 		}
-		inState(into, entry.Key, one).Next = one.Text.Value
+		inState(into, name, one).Next = one.Text.Value
 	}
 }
 

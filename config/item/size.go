@@ -16,13 +16,14 @@ const (
 
 var sizeText = regexp.MustCompile(sizePattern)
 
-// decodeSize reads a number of bytes above 0: a number, or a text that may have a unit.
-func decodeSize(d *table.Decoder, v table.Value, into *int) {
+// decodeSize returns a number of bytes above 0, given as a number, or as a text that may have a unit.
+func decodeSize(d *table.Decoder, v table.Value) (size int) {
 	text := v.Text.Value
 	if v.Kind == syntax.NumberNode {
 		text = v.Number
 	}
-	if !sizeText.MatchString(text) || !flags.Size(into, text) {
+	if !sizeText.MatchString(text) || !flags.Size(&size, text) {
 		d.Refuse(v)
 	}
+	return size
 }

@@ -40,8 +40,7 @@ type Choice struct {
 var stepsFields = []table.Field[Steps]{
 	table.Of[Steps](table.Row{Key: "field", Doc: "the member that changes, a.b for a nested one", Required: true, Kinds: table.Texts, Filled: true}),
 	table.Of[Steps](table.Row{Key: "first", Doc: "its value in a new row that does not have it", Kinds: table.Texts, Filled: true}),
-	table.With(table.Row{Key: "move", Doc: "how it changes", Required: true, Kinds: table.Lists, Form: movesForm, Item: moveItem},
-		func(d *table.Decoder, v table.Value, s *Steps) { s.Moves = decodeMoves(d, v) }),
+	table.By[Steps](table.Row{Key: "move", Doc: "how it changes", Required: true, Kinds: table.Lists, Form: movesForm, Item: moveItem}, decodeMoves),
 }
 
 var moveFields = slices.Concat(
@@ -50,8 +49,7 @@ var moveFields = slices.Concat(
 		policy.AfterKey[Move]("how long after the value was entered: a duration, or any form of latency"),
 		table.With(table.Row{Key: "to", Doc: "the value after the move, or several with their weights", Required: true, Kinds: table.Texts | table.Lists, Filled: true,
 			Item: &table.Row{Kinds: table.Maps, Form: "a map, such as {value: paid, weight: 2}", Table: table.Rows(choiceFields)}}, setTo),
-		table.With(table.Row{Key: "set", Mask: table.MaskNamed, Doc: "further members of the row and their values", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}},
-			func(d *table.Decoder, v table.Value, m *Move) { m.Set = decodeSettings(d, v) }),
+		table.By[Move](table.Row{Key: "set", Mask: table.MaskNamed, Doc: "further members of the row and their values", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}}, decodeSettings),
 	},
 	webhookKeys("a request that the server sends at that moment", func(m *Move) *[]Webhook { return &m.Webhooks }),
 )
@@ -79,10 +77,7 @@ func decodeSteps(d *table.Decoder, v table.Value) *Steps {
 // decodeMoves returns the moves of a list.
 func decodeMoves(d *table.Decoder, v table.Value) []Move {
 	var all []Move
-	for _, one := range v.Parts() {
-		if !d.Take(one) {
-			continue
-		}
+	for one := range d.Items(v) {
 		m := Move{Pos: one.Pos(), Key: one.Key}
 		table.Fill(d, one.Node, one.Key, moveFields, &m)
 		c := table.Check(m.Pos, m.Key, one.Node, d.Reported)
@@ -102,12 +97,10 @@ func setTo(d *table.Decoder, v table.Value, m *Move) {
 		m.To = []Choice{{Value: v.Text.Value}}
 		return
 	}
-	for _, one := range v.Parts() {
-		if d.Take(one) {
-			var c Choice
-			table.Fill(d, one.Node, one.Key, choiceFields, &c)
-			m.To = append(m.To, c)
-		}
+	for one := range d.Items(v) {
+		var c Choice
+		table.Fill(d, one.Node, one.Key, choiceFields, &c)
+		m.To = append(m.To, c)
 	}
 }
 

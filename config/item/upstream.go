@@ -1,6 +1,7 @@
 package item
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -133,15 +134,9 @@ func hostHint(lower string) string {
 // Effective returns the upstream with the defaults for what is not declared.
 func (u *Upstream) Effective() Upstream {
 	e := *u
-	if e.Timeout == 0 {
-		e.Timeout = DefaultUpstreamTimeout
-	}
-	if e.Connections == 0 {
-		e.Connections = DefaultConnections
-	}
-	if e.Host == "" {
-		e.Host = HostOwn
-	}
+	e.Timeout = cmp.Or(e.Timeout, DefaultUpstreamTimeout)
+	e.Connections = cmp.Or(e.Connections, DefaultConnections)
+	e.Host = cmp.Or(e.Host, HostOwn)
 	return e
 }
 

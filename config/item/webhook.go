@@ -1,6 +1,7 @@
 package item
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -94,14 +95,12 @@ var SignSchemes = []string{"hmac-sha256", "stripe"}
 var webhookFields = []table.Field[Webhook]{
 	table.Of[Webhook](table.Row{Key: "method", Doc: "the method of the request; POST by default", Kinds: table.Texts, Enum: semantics.Methods, AnyCase: true}),
 	table.Of[Webhook](table.Row{Key: "url", Mask: table.MaskURL, Doc: "the http or https URL to send it to", Required: true, Kinds: table.Texts, Pattern: targetPattern}),
-	table.With(table.Row{Key: "headers", Mask: table.MaskNamed, Doc: "its headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue},
-		func(d *table.Decoder, v table.Value, w *Webhook) { w.Headers = decodeHeaders(d, v) }),
+	table.By[Webhook](table.Row{Key: "headers", Mask: table.MaskNamed, Doc: "its headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue}, decodeHeaders),
 	table.With(table.Row{Key: "body", Mask: table.MaskNamed, Doc: "its body: a text, or a map or list that is sent as JSON", Kinds: table.Bodies},
 		func(d *table.Decoder, v table.Value, w *Webhook) { w.Body, w.BodyJSON = decodeBody(d, v, false) }),
 	table.Of[Webhook](table.Row{Key: "sleep-time", Doc: "how long after the answer it is sent; 60 seconds by default", Kinds: table.Texts | table.Numbers, Length: table.FromZero, AtOnce: true}),
 	table.Of[Webhook](table.Row{Key: "if", Mask: table.MaskCondition, Doc: "the condition under which it is sent", Kinds: table.Scalars | table.Nulls}),
-	table.With(table.Row{Key: "on", Doc: "the statuses of the answer with which it is sent: success, which are those below 400, any, or a list; success by default, and any in an outcome", Kinds: table.Texts | table.Lists, Pattern: "^(success|any)$", Form: "success, any, or a list of statuses, such as [201, 500]", Filled: true, Item: &table.Row{Kinds: table.Numbers, Min: 200, Max: 599}},
-		func(d *table.Decoder, v table.Value, w *Webhook) { w.On = decodeOn(d, v) }),
+	table.By[Webhook](table.Row{Key: "on", Doc: "the statuses of the answer with which it is sent: success, which are those below 400, any, or a list; success by default, and any in an outcome", Kinds: table.Texts | table.Lists, Pattern: "^(success|any)$", Form: "success, any, or a list of statuses, such as [201, 500]", Filled: true, Item: &table.Row{Kinds: table.Numbers, Min: 200, Max: 599}}, decodeOn),
 	table.Of[Webhook](table.Row{Key: "timeout", Doc: "how long one attempt may take; 10s by default", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
 	table.Map[Webhook](table.Row{Key: "retry", Doc: "how it is retried if it cannot be delivered; one attempt by default"}, retryFields),
 	table.Map[Webhook](table.Row{Key: "sign", Doc: "how its body is signed"}, signFields),
@@ -156,10 +155,7 @@ func decodeOn(d *table.Decoder, v table.Value) (on Outcomes) {
 		}
 		return on
 	}
-	for _, one := range v.Parts() {
-		if !d.Take(one) {
-			continue
-		}
+	for one := range d.Items(v) {
 		status, err := strconv.Atoi(one.Number)
 		if err != nil || status < one.Row.Min || status > one.Row.Max {
 			d.Refuse(one)
@@ -194,23 +190,10 @@ func isSignHeader(name string) bool {
 }
 
 // EffectiveMethod returns the method of the request: POST if none is declared.
-func (w *Webhook) EffectiveMethod() string {
-	if w.Method == "" {
-		return DefaultWebhookMethod
-	}
-	return w.Method
-}
+func (w *Webhook) EffectiveMethod() string { return cmp.Or(w.Method, DefaultWebhookMethod) }
 
 // EffectiveDelay returns how long after the response the webhook is sent.
-func (w *Webhook) EffectiveDelay() time.Duration {
-	switch {
-	case w.Delay == 0:
-		return DefaultDelay
-	case w.Delay < 0:
-		return 0
-	}
-	return w.Delay
-}
+func (w *Webhook) EffectiveDelay() time.Duration { return max(cmp.Or(w.Delay, DefaultDelay), 0) }
 
 // Effective returns the retry with its defaults filled in; a nil r means one attempt.
 func (r *Retry) Effective() Retry {
@@ -218,25 +201,14 @@ func (r *Retry) Effective() Retry {
 		return Retry{Attempts: 1}
 	}
 	e := *r
-	if e.Attempts == 0 {
-		e.Attempts = DefaultAttempts
-	}
-	if e.MaxBackoff == 0 {
-		e.MaxBackoff = max(DefaultMaxBackoff, e.Backoff)
-	}
-	if e.Backoff == 0 {
-		e.Backoff = min(DefaultBackoff, e.MaxBackoff)
-	}
+	e.Attempts = cmp.Or(e.Attempts, DefaultAttempts)
+	e.MaxBackoff = cmp.Or(e.MaxBackoff, max(DefaultMaxBackoff, e.Backoff))
+	e.Backoff = cmp.Or(e.Backoff, min(DefaultBackoff, e.MaxBackoff))
 	return e
 }
 
 // EffectiveHeader returns the header that carries the signature.
-func (s *Sign) EffectiveHeader() string {
-	if s.Header == "" {
-		return DefaultSignHeader
-	}
-	return s.Header
-}
+func (s *Sign) EffectiveHeader() string { return cmp.Or(s.Header, DefaultSignHeader) }
 
 // checkWebhooks checks the webhooks of the endpoint or outcome at the given keys. The key of each
 // webhook says whether it was declared as webhook or in the list webhooks.

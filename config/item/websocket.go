@@ -1,6 +1,7 @@
 package item
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -50,8 +51,7 @@ type Send struct {
 
 var webSocketFields = []table.Field[WebSocket]{
 	table.Of[WebSocket](table.Row{Key: "path", Doc: "the path to answer, such as /rooms/:id", Required: true, Kinds: table.Texts, Pattern: "^/"}),
-	table.With(table.Row{Key: "host", Doc: "the host to answer for; any by default", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},
-		func(d *table.Decoder, v table.Value, w *WebSocket) { w.Host = decodeHost(d, v) }),
+	table.By[WebSocket](table.Row{Key: "host", Doc: "the host to answer for; any by default", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern}, decodeHost),
 	table.Of[WebSocket](table.Row{Key: "if", Mask: table.MaskCondition, Doc: "the condition under which a request becomes a connection", Kinds: table.Scalars | table.Nulls}),
 	table.Of[WebSocket](table.Row{Key: "subprotocols", Doc: "the subprotocols that may be agreed on, the preferred first", Kinds: table.Lists,
 		Item: &table.Row{Kinds: table.Texts, Pattern: tokenPattern, Form: "the name of a subprotocol", Is: semantics.IsToken}}),
@@ -62,8 +62,7 @@ var webSocketFields = []table.Field[WebSocket]{
 		func(d *table.Decoder, v table.Value, w *WebSocket) { w.Send = decodeList(d, v, sendFields) }),
 	table.With(table.Row{Key: "close", Doc: "how the server ends the connection, and when", Kinds: table.Numbers | table.Maps, Form: closeForm, Table: table.Rows(endFields)},
 		func(d *table.Decoder, v table.Value, w *WebSocket) { w.Close = decodeClose(d, v, endFields) }),
-	table.With(table.Row{Key: "max-message", Doc: "the largest accepted message; the limit of the server by default", Kinds: table.Numbers | table.Texts, Form: sizeForm, Pattern: sizePattern},
-		setMaxMessage),
+	table.By[WebSocket](table.Row{Key: "max-message", Doc: "the largest accepted message; the limit of the server by default", Kinds: table.Numbers | table.Texts, Form: sizeForm, Pattern: sizePattern}, decodeSize),
 	table.With(table.Row{Key: "tag", Doc: "documents the tags of the connection", Kinds: table.Texts | table.Lists | table.Nulls, Item: &table.Row{Kinds: table.Texts}},
 		func(d *table.Decoder, v table.Value, w *WebSocket) { w.Doc.Tags = d.Strings(v) }),
 	table.Of[WebSocket](table.Row{Key: "summary", Doc: "documents the connection in one line", Kinds: table.Scalars | table.Nulls}),
@@ -120,18 +119,8 @@ func setPattern(d *table.Decoder, v table.Value, x *Exchange) {
 	x.Pattern = v.AsText()
 }
 
-func setMaxMessage(d *table.Decoder, v table.Value, w *WebSocket) { decodeSize(d, v, &w.MaxMessage) }
-
 // First returns how long after the connection was opened the message is sent for the first time.
-func (s *Send) First() time.Duration {
-	switch {
-	case s.After == 0:
-		return s.Every
-	case s.After < 0:
-		return 0
-	}
-	return s.After
-}
+func (s *Send) First() time.Duration { return max(cmp.Or(s.After, s.Every), 0) }
 
 // Asking returns the WebSocket as an endpoint that answers its handshake request, for matching.
 func (w *WebSocket) Asking() *Endpoint {

@@ -68,9 +68,7 @@ func Read(args []string, getenv func(string) string) (Settings, error) {
 	r := argReader{flags: flags.Reader[Settings]{Flags: table, Into: &s, Help: "mockserver", Words: commandNames(), Note: s.note}}
 	r.flags.Word = r.word
 	r.flags.Read(args)
-	if s.Command == "" {
-		s.Command = "serve"
-	}
+	s.Command = cmp.Or(s.Command, "serve")
 	if s.Command == "help" {
 		s.HelpOf = r.about
 		return s, nil

@@ -21,8 +21,9 @@ var (
 	indentTab = regexp.MustCompile(`^ *(\t)`)
 	// reservedStart is a value that begins with a character that YAML reserves.
 	reservedStart = regexp.MustCompile("(?:^|[:,-]\\s+|[\\[{])\\s*(([@`%])[^\\s,}\\]]*)")
-	// quotedStart is a value that begins with a text in quotes, and continues after it.
-	quotedStart = regexp.MustCompile(`(?:^|[:,-]\s+|[\[{]\s*)(("(?:\\.|[^"\\\n])*"|'[^'\n]*')[ \t]*[^\s,:}\]#"'][^,}\]\n]*)`)
+	// valueStart is the text before a value, and continuation what follows a text in quotes that is not all of it.
+	valueStart   = regexp.MustCompile(`(?:^|[:,-]\s+|[\[{]\s*)$`)
+	continuation = regexp.MustCompile(`^[ \t]*[^\s,:}\]#"'][^,}\]]*`)
 	// openedQuote is a quote with which a value begins.
 	openedQuote = regexp.MustCompile(`(?:^|[:,-]\s+|[\[{])\s*(["'])`)
 	// keyLine is a line that begins with a key, or an item that does.
@@ -46,17 +47,20 @@ func (s *source) cause(words string, line int) (offset int, what string) {
 		}
 		return 0, ""
 	}
-	if at := quotedStart.FindStringSubmatchIndex(text); at != nil && strings.Contains(words, "did not find expected") {
-		value := strings.TrimSpace(text[at[2]:at[3]])
-		what = fmt.Sprintf("the value begins with quotes, and continues after %s", text[at[4]:at[5]])
+	for _, at := range hiddenText.FindAllStringIndex(text, -1) {
+		rest := continuation.FindString(text[at[1]:])
+		if rest == "" || !valueStart.MatchString(text[:at[0]]) || !strings.Contains(words, "did not find expected") {
+			continue
+		}
+		what = fmt.Sprintf("the value begins with quotes, and continues after %s", text[at[0]:at[1]])
 		what += "; expected quotes around all of it"
-		if !strings.Contains(value, "'") {
+		if value := text[at[0]:at[1]] + strings.TrimRight(rest, " \t"); !strings.Contains(value, "'") {
 			what += ", '" + value + "'"
 		}
 		if strings.Contains(words, "',' or") {
 			what += ", or a comma"
 		}
-		return s.starts[line-1] + at[2], what
+		return s.starts[line-1] + at[0], what
 	}
 	if offset := s.unclosedQuote(line); offset >= 0 {
 		return offset, quoteSentence + " on its line: the text that begins here continues below"

@@ -37,11 +37,7 @@ func ParseJSON(text []byte) (*Node, error) {
 	if !json.Valid(text) { // a file may be YAML instead
 		return nil, errors.New("not one JSON value")
 	}
-	docs, problems := Read(".json", text)
-	if err := problems.Err(); err != nil || len(docs) != 1 {
-		return nil, errors.Join(errors.New("not read"), err)
-	}
-	return docs[0], nil
+	return ReadOne(".json", text)
 }
 
 // Document returns a node that may be changed: nodes that aliases share are copied, and infinity,

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 )
@@ -45,4 +46,16 @@ func Read(name string, data []byte) ([]*Node, Problems) {
 		return read(src)
 	}
 	return readJSON(src) // which tries YAML
+}
+
+// ReadOne is like Read, for a file with one document. Another number of documents is an error.
+func ReadOne(name string, data []byte) (*Node, error) {
+	docs, problems := Read(name, data)
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	if len(docs) != 1 {
+		return nil, Problems{{Pos: Pos{File: name}, What: fmt.Sprintf("has %d documents; expected one", len(docs))}}
+	}
+	return docs[0], nil
 }

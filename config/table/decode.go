@@ -3,6 +3,7 @@ package table
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,6 +108,28 @@ func (v Value) Parts() []Value {
 		all[i] = v.Part(n, "["+strconv.Itoa(i)+"]", v.Row.Item)
 	}
 	return all
+}
+
+// Items iterates over the items of a list that are of an accepted kind, and reports the others.
+func (d *Decoder) Items(v Value) iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		for _, one := range v.Parts() {
+			if d.Take(one) && !yield(one) {
+				return
+			}
+		}
+	}
+}
+
+// Entries is like Items, for the keys and values of a map without a table.
+func (d *Decoder) Entries(v Value) iter.Seq2[*syntax.Node, Value] {
+	return func(yield func(*syntax.Node, Value) bool) {
+		for _, e := range v.Entries {
+			if one := v.Part(e.Value, "."+wording.Label(e.Name()), v.Row.Value); d.Take(one) && !yield(e.Key, one) {
+				return
+			}
+		}
+	}
 }
 
 // Take reports whether a value has a kind that its row accepts. If it does not, Take adds an error.

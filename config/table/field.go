@@ -49,6 +49,11 @@ func Map[T, U any](r Row, fields []Field[U]) Field[T] {
 // The Go field is a *U. V, the type of the table, may be another form of U that only decoding uses.
 func Made[T, U, V any](r Row, fields []Field[V], decode func(d *Decoder, v Value) *U) Field[T] {
 	r.Kinds, r.Table = Maps, Rows(fields)
+	return By[T](r, decode)
+}
+
+// By returns the field of a key whose value decode returns. It is stored in the Go field, a U; see KeyOf.
+func By[T, U any](r Row, decode func(d *Decoder, v Value) U) Field[T] {
 	value := goField[T](cmp.Or(r.Of, r.Key))
 	return With(r, func(d *Decoder, v Value, into *T) { value(into).Set(reflect.ValueOf(decode(d, v))) })
 }

@@ -4,11 +4,11 @@ package pacer
 
 import (
 	"math"
-	"net"
 	"runtime"
 	"sync"
 	"time"
 
+	"mockserver/internal/alarm"
 	"mockserver/internal/wheel"
 )
 
@@ -25,13 +25,13 @@ type Entry struct {
 	id     uint32 // 0 while it does not wait; the lock of the shard guards it
 }
 
-// Pacer keeps entries until they are due. It has a part for each processor, each with a timing wheel,
-// a timer and, from its first entry on, a goroutine. A nil Pacer has no entries.
+// Pacer keeps entries until they are due. It has a part for each processor, each with a timing wheel and,
+// from its first entry on, an alarm and a goroutine. A nil Pacer has no entries.
 type Pacer struct {
 	base   time.Time
 	shards []shard
 	ended  sync.WaitGroup
-	timer  func() timer
+	alarm  func() *alarm.Alarm
 }
 
 // shard is one part of a pacer.
@@ -43,9 +43,9 @@ type shard struct {
 	entries wheel.Paged[*Entry] // by id; nil for one that only wakes the runtime
 	used    uint32              // the largest id ever used
 	free    []uint32            // ids up to it that are not in use
-	armed   int64               // the tick that the timer is set to; never if it is not set
-	timer   timer               // nil before the first entry
-	over    bool                // the pacer is closed, or has no timer
+	armed   int64               // the tick that the alarm is set to; never if it is not set
+	alarm   *alarm.Alarm        // nil before the first entry
+	over    bool                // the pacer is closed
 	_       [128]byte           // keeps two shards in separate cache lines
 }
 
@@ -55,18 +55,11 @@ const tick = 50 * time.Microsecond
 // never is a tick that does not come.
 const never = math.MaxInt64
 
-// timer wakes one goroutine.
-type timer interface {
-	Set(after time.Duration)
-	Wait() error // the error means that it is closed, or does not work
-	Close() error
-}
-
 // New returns a pacer that has no goroutine yet.
-func New() *Pacer { return newPacer(runtime.GOMAXPROCS(0), newTimer) }
+func New() *Pacer { return newPacer(runtime.GOMAXPROCS(0), alarm.New) }
 
-func newPacer(shards int, timer func() timer) *Pacer {
-	p := &Pacer{base: time.Now(), shards: make([]shard, shards), timer: timer}
+func newPacer(shards int, alarm func() *alarm.Alarm) *Pacer {
+	p := &Pacer{base: time.Now(), shards: make([]shard, shards), alarm: alarm}
 	for i := range p.shards {
 		p.shards[i].p, p.shards[i].armed = p, never
 	}
@@ -114,8 +107,8 @@ func (p *Pacer) Close() {
 	for i := range p.shards {
 		s := &p.shards[i]
 		s.mu.Lock()
-		if s.over = true; s.timer != nil {
-			_ = s.timer.Close() // it ends the goroutine
+		if s.over = true; s.alarm != nil {
+			s.alarm.Close() // it ends the goroutine
 		}
 		s.mu.Unlock()
 	}
@@ -137,11 +130,14 @@ func (s *shard) add(e *Entry, t time.Time) {
 	}
 	due := int64((t.Sub(s.p.base) + tick - 1) / tick)
 	s.wheel.Add(due, id)
-	if s.timer == nil && !s.over {
-		s.timer = s.p.timer()
+	if s.over {
+		return
+	}
+	if s.alarm == nil {
+		s.alarm = s.p.alarm()
 		s.p.ended.Go(s.run)
 	}
-	if due < s.armed && !s.over {
+	if due < s.armed {
 		s.arm(due)
 	}
 }
@@ -156,40 +152,22 @@ func (s *shard) release(id uint32) {
 	s.free = append(s.free, id)
 }
 
-// arm sets the timer. If its time has already passed, it fires at once.
+// arm sets the alarm. If its time has already passed, it goes off at once.
 func (s *shard) arm(at int64) {
 	s.armed = at
-	s.timer.Set(time.Duration(at)*tick - time.Since(s.p.base))
+	s.alarm.Set(time.Duration(at)*tick - time.Since(s.p.base))
 }
 
 // run calls what is due, until the pacer is closed.
 func (s *shard) run() {
-	for t := s.timer; t != nil; {
-		if t.Wait() != nil {
-			t = s.replace()
-			continue
-		}
+	for s.alarm.Wait() {
 		for w := s.next(); w != nil; w = s.next() {
 			w.Due()
 		}
 	}
 }
 
-// replace replaces a timer that does not work, as in some sandboxes, with one of the runtime. It
-// returns nil if the pacer is closed.
-func (s *shard) replace() timer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.over {
-		return nil
-	}
-	_ = s.timer.Close() // it is of no use
-	s.timer = newRuntimeTimer()
-	s.arm(0)
-	return s.timer
-}
-
-// next removes and returns a Waiter that is due. If there is none, it sets the timer, and returns nil.
+// next removes and returns a Waiter that is due. If there is none, it sets the alarm, and returns nil.
 func (s *shard) next() Waiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,38 +181,8 @@ func (s *shard) next() Waiter {
 		}
 	}
 	s.armed = never
-	if at, ok := s.wheel.Next(); ok && !s.over {
+	if at, ok := s.wheel.Next(); ok {
 		s.arm(at)
 	}
-	return nil
-}
-
-// runtimeTimer is a timer of the runtime.
-type runtimeTimer struct {
-	*time.Timer
-	closed chan struct{}
-}
-
-func newRuntimeTimer() runtimeTimer {
-	return runtimeTimer{time.NewTimer(math.MaxInt64), make(chan struct{})}
-}
-
-// Set sets the timer.
-func (t runtimeTimer) Set(after time.Duration) { t.Reset(after) }
-
-// Wait waits until the timer fires.
-func (t runtimeTimer) Wait() error {
-	select {
-	case <-t.C:
-		return nil
-	case <-t.closed:
-		return net.ErrClosed
-	}
-}
-
-// Close ends Wait.
-func (t runtimeTimer) Close() error {
-	t.Stop()
-	close(t.closed)
 	return nil
 }

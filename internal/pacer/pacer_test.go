@@ -2,7 +2,6 @@ package pacer
 
 import (
 	"cmp"
-	"errors"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"mockserver/internal/alarm"
 )
 
 // caller is a Waiter that notes when it was called.
@@ -26,7 +27,7 @@ func (c *caller) Due() { c.note(c) }
 
 // virtual returns a pacer for a bubble of synctest, and the time since it was made.
 func virtual(shards int) (p *Pacer, elapsed func() time.Duration) {
-	p = newPacer(shards, func() timer { return newRuntimeTimer() })
+	p = newPacer(shards, alarm.Plain)
 	return p, func() time.Duration { return time.Since(p.base) }
 }
 
@@ -99,7 +100,7 @@ func FuzzPacer(f *testing.F) {
 // Each entry is either called or canceled, whoever comes first, and its place is used again.
 func TestPacer_CalledOrCanceled(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	p := newPacer(2, newTimer)
+	p := newPacer(2, alarm.New)
 	defer p.Close()
 	const many = 2000
 	var all sync.WaitGroup
@@ -143,28 +144,14 @@ func TestPacer_CalledOrCanceled(t *testing.T) {
 	}
 }
 
-// brokenTimer is a timer that cannot be used.
-type brokenTimer struct{}
-
-func (brokenTimer) Set(time.Duration) {}
-func (brokenTimer) Wait() error       { return errors.New("it cannot be read") }
-func (brokenTimer) Close() error      { return nil }
-
-func TestPacer_NeedsNoTimerOfTheSystem(*testing.T) {
-	p := newPacer(1, func() timer { return brokenTimer{} })
-	defer p.Close()
-	called := make(chan bool, 1)
-	c := &caller{note: func(*caller) { called <- true }}
-	p.Add(&c.Entry, c, time.Now().Add(time.Millisecond), 0)
-	<-called
-}
-
 // An entry of a closed pacer can still be canceled.
 func TestPacer_Closed(t *testing.T) {
-	p := newPacer(1, newTimer)
+	p := newPacer(1, alarm.New)
 	first, second := &caller{}, &caller{}
 	p.Add(&first.Entry, first, time.Now().Add(time.Hour), 0)
-	p.Close()
+	for range 2 { // as a server may be
+		p.Close()
+	}
 	p.Add(&second.Entry, second, time.Now(), 0)
 	if !Cancel(&first.Entry) || !Cancel(&second.Entry) || Cancel(&second.Entry) || Cancel(&Entry{}) {
 		t.Error("entries cannot be canceled, or can be canceled twice")
@@ -175,7 +162,7 @@ func TestPacer_Closed(t *testing.T) {
 }
 
 func TestPacer_AllocatesNothing(t *testing.T) {
-	p := newPacer(1, newTimer)
+	p := newPacer(1, alarm.New)
 	defer p.Close()
 	called := make(chan bool, 1)
 	c := &caller{note: func(*caller) { called <- true }}

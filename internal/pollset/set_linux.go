@@ -89,7 +89,7 @@ func (s *Set) slot() uint32 {
 }
 
 // Take takes an entry from the set, and reports whether it was there. Then the caller has it: it adds
-// it again or calls Done.
+// it again, or calls Done or Give.
 func (s *Set) Take(e *Entry) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,6 +114,15 @@ func (s *Set) Done(e *Entry) {
 	s.mu.Lock()
 	e.state = outside
 	s.mu.Unlock()
+	s.entries.Done()
+}
+
+// Give does what Done does, after it has called ready as for an entry with input. Until then, Wait waits.
+func (s *Set) Give(e *Entry) {
+	s.mu.Lock()
+	e.state = outside
+	s.mu.Unlock()
+	s.ready(e, false)
 	s.entries.Done()
 }
 

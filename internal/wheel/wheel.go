@@ -12,8 +12,7 @@ import "math/bits"
 // for each number up to the largest one, without pointers that the garbage collector must follow.
 // Entries of one tick are returned in the order in which they were added.
 type Wheel struct {
-	now  int64 // entries that fell due up to now are in due
-	size int   // number of entries in the wheel, including due ones
+	now int64 // entries that fell due up to now are in due
 
 	nodes Paged[node]
 	// levels[l] contains the entries whose tick differs from now in digit l and in no higher digit;
@@ -50,7 +49,6 @@ type node struct {
 func (w *Wheel) Add(tick int64, entry uint32) {
 	n := w.nodes.Grow(entry)
 	n.tick = max(tick, 1)
-	w.size++
 	if w.moving.first != 0 { // after the entries of the same tick that were added before
 		w.link(&w.moving, n, entry)
 		return
@@ -188,7 +186,6 @@ func (w *Wheel) remove(n *node, entry uint32) {
 		}
 	}
 	n.tick = 0
-	w.size--
 }
 
 // unlink removes a node from a list. The list may be nil if the node is neither its first nor its

@@ -88,11 +88,11 @@ func (c *call) arrival() time.Time {
 // took returns how long ago serving the request began, or, for a request that is answered directly,
 // how long ago its connection was last read, because reading the clock again would cost more.
 func (c *call) took() time.Duration {
-	switch {
-	case !c.In.Time.IsZero():
+	if !c.In.Time.IsZero() {
 		return time.Since(c.In.Time)
-	case c.peer != nobody:
-		_, ago := c.peer.LastRead()
+	}
+	if conn, _ := c.peer.(*wire.Connection); conn != nil {
+		_, ago := conn.LastRead()
 		return ago
 	}
 	return 0

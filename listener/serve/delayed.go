@@ -88,17 +88,12 @@ func (d *delayed) Finish(b []byte, left bool) (text []byte, last bool) {
 		}
 		b = append(b, d.body...)
 	}
-	if d.held.Capacity != nil {
-		d.held.Leave()
-	}
+	d.held.Leave()
 	if c != nil {
 		if !left {
 			c.Trace.Late, c.Trace.Timed = late, true
 		}
-		took := c.took()
-		s.leave(c, took)
-		s.Recorder.Leave(d.conn.Shard())
-		s.Recorder.End(&c.In, &c.Reply, &c.Trace, d.conn.Shard(), took, left)
+		s.record(c, left)
 		c.Release()
 	}
 	if text := d.text[:0]; cap(text) <= 4<<10 {

@@ -131,7 +131,7 @@ func TestFixed_LeavesWhatIsNotPlain(t *testing.T) {
 		"HEAD /json HTTP/1.1\r\nHost: a\r\n\r\n",
 		"POST /json HTTP/1.1\r\nHost: a\r\n\r\n",
 		"OPTIONS /json HTTP/1.1\r\nHost: a\r\n\r\n",
-		"GET /json HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n", // by its own way: see TestDirect_AnswersAsFasthttpDoes
+		"GET /json HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n", // by its own way: see TestDirect_RepliesAsFasthttpDoes
 		"\r\n" + head + "\r\n",
 		head + "Origin: http://a\r\n\r\n",
 		head + "Connection: keep-alive\r\nConnection: close\r\n\r\n",

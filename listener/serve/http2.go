@@ -126,7 +126,7 @@ func (s streams) Refuse(st *h2.Stream, status int, why string) {
 func (s streams) send(c *call, st *h2.Stream, a *compile.Response) {
 	p := &c.Reply
 	if c.held != nil { // the place is free once the body is sent
-		st.AlsoAfterWrite(c.held.Leave)
+		st.AfterWrite(c.held.Leave)
 	}
 	if st.HasLeft() {
 		return

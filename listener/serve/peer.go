@@ -21,8 +21,6 @@ type peer interface {
 	Shard() uint32
 	// Arrived returns when the request arrived, if serving it began later; zero otherwise.
 	Arrived() time.Time
-	// LastRead returns when the peer was last read, on its own clock, and how long ago that is.
-	LastRead() (at, ago time.Duration)
 	// Chooses reports whether the request may have a header that selects a response of an
 	// operation: Prefer, or a selective Accept.
 	Chooses() (prefers, accepts bool)

@@ -123,7 +123,9 @@ func (s *Server) disturb(a *compile.Response, c *call, notify bool) {
 			given = chosen
 		}
 	}
-	w.given, w.fault, w.notify = given, drawn.Fault, notify
+	if w.fault = drawn.Fault; notify {
+		w.given = given
+	}
 	if drawn.Timed {
 		s.wait(c, a, begun, drawn.Length)
 	} else {
@@ -158,19 +160,24 @@ func (s *Server) finish(c *call) {
 		}
 	}
 	if s.Recorder != nil && !c.waits {
-		if !c.immediate {
-			s.Recorder.Leave(c.peer.Shard())
-		}
-		if c.again {
-			return
-		}
-		if c.direct {
-			s.arrive(c)
-		}
-		took := c.took()
-		s.leave(c, took)
-		s.Recorder.End(&c.In, &c.Reply, &c.Trace, c.peer.Shard(), took, c.peer.HasLeft())
+		s.record(c, c.peer.HasLeft())
 	}
+}
+
+// record records the request, unless it is to be answered again.
+func (s *Server) record(c *call, left bool) {
+	if !c.immediate {
+		s.Recorder.Leave(c.peer.Shard())
+	}
+	if c.again {
+		return
+	}
+	if c.direct {
+		s.arrive(c)
+	}
+	took := c.took()
+	s.leave(c, took)
+	s.Recorder.End(&c.In, &c.Reply, &c.Trace, c.peer.Shard(), took, left)
 }
 
 // respond applies the changes of an answer, and makes its reply. It returns the answer that was

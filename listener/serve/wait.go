@@ -15,13 +15,12 @@ import (
 
 // rest is what follows the latency of a request.
 type rest struct {
-	rules  *traffic.Rules
-	due    time.Time // when its latency is over; zero if it has none
-	limit  traffic.LimitResult
-	held   traffic.Held
-	given  *compile.Response // whose webhooks are triggered; nil for none
-	fault  *traffic.Fault    // nil for none
-	notify bool
+	rules *traffic.Rules
+	due   time.Time // when its latency is over; zero if it has none
+	limit traffic.LimitResult
+	held  traffic.Held
+	given *compile.Response // whose webhooks are triggered; nil for none
+	fault *traffic.Fault    // nil for none
 }
 
 // wait waits until the latency of a request is over, or makes serving it return.
@@ -72,7 +71,7 @@ func (s *Server) proceed(c *call, left bool) {
 		c.Trace.Late, c.Trace.Timed = max(time.Since(w.due), 0), true
 		w.rules.Late(c.Trace.Late)
 	}
-	if w.given != nil && w.notify {
+	if w.given != nil {
 		s.notify(w.given, c)
 	}
 	if w.fault != nil && c.spoil(w.fault, w.held.Capacity) {
@@ -86,9 +85,7 @@ func (c *call) settle() {
 		return
 	}
 	w := &c.rest
-	if w.held.Capacity != nil {
-		w.held.Leave()
-	}
+	w.held.Leave()
 	w.limit.Write(&c.Reply)
 	*w = rest{}
 }

@@ -125,14 +125,7 @@ func (s *Source) Nodes() (*syntax.Node, error) {
 	if err != nil {
 		return nil, syntax.Problems{{Pos: syntax.Pos{File: s.Name}, What: err.Error()}}
 	}
-	docs, problems := syntax.Read(s.Name, data)
-	if err := problems.Err(); err != nil {
-		return nil, err
-	}
-	if len(docs) != 1 {
-		return nil, syntax.Problems{{Pos: syntax.Pos{File: s.Name}, What: fmt.Sprintf("has %d documents; expected one", len(docs))}}
-	}
-	return docs[0], nil
+	return syntax.ReadOne(s.Name, data)
 }
 
 // Body returns the content of a file with a body, byte for byte, that a source names: that of the first

@@ -31,12 +31,17 @@ const (
 func LiteralPath(path string) Path {
 	var p Path
 	for _, part := range Parts(path) {
-		if text, err := url.PathUnescape(part); err == nil {
-			part = text
-		}
-		p = append(p, Segment{Literal, part})
+		p = append(p, Segment{Literal, Decoded(part)})
 	}
 	return p
+}
+
+// Decoded returns a segment of a request path without its percent-encoding; one with an invalid encoding unchanged.
+func Decoded(segment string) string {
+	if text, err := url.PathUnescape(segment); err == nil {
+		return text
+	}
+	return segment
 }
 
 // PercentEncoded reports whether clients send a character of a path only percent-encoded.

@@ -71,10 +71,7 @@ func (r *reader) crud(n *syntax.Node) {
 
 // set returns the name of the set with the rows of a data bucket. It declares the set if necessary.
 func (r *reader) set(response *syntax.Node) (string, error) {
-	id, key := text(get(response, "databucketID")), text(get(response, "crudKey"))
-	if key == "" {
-		key = "id"
-	}
+	id, key := text(get(response, "databucketID")), cmp.Or(text(get(response, "crudKey")), "id")
 	if set := r.sets[id+" "+key]; set != "" {
 		return set, nil
 	}

@@ -2,7 +2,6 @@ package mockoon
 
 import (
 	"fmt"
-	"net/url"
 	"regexp"
 	"strings"
 
@@ -52,10 +51,7 @@ func routePaths(endpoint string) (paths []language.Path, needs []string, err err
 		case strings.ContainsFunc(strings.ReplaceAll(part, " ", ""), language.PercentEncoded):
 			return nil, nil, fmt.Errorf("the segment %q matches no request: clients send some of its characters percent-encoded", part)
 		default:
-			if decoded, err := url.PathUnescape(part); err == nil {
-				part = decoded
-			}
-			p = append(p, language.Segment{Text: part})
+			p = append(p, language.Segment{Text: language.Decoded(part)})
 		}
 	}
 	return append([]language.Path{p}, paths...), needs, nil

@@ -180,11 +180,8 @@ func asJSON(source string) *syntax.Node {
 	if strings.Contains(source, "{{") {
 		return nil
 	}
-	docs, problems := syntax.Read("data.json", []byte(source))
-	if problems.Err() != nil || len(docs) != 1 {
-		return nil
-	}
-	return docs[0]
+	n, _ := syntax.ReadOne("data.json", []byte(source))
+	return n
 }
 
 // callback adds a webhook.

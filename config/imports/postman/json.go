@@ -13,11 +13,11 @@ func asJSON(s string) *syntax.Node {
 	if t := strings.TrimSpace(s); t == "" || t[0] != '{' && t[0] != '[' {
 		return nil
 	}
-	docs, problems := syntax.Read("body.json", []byte(s))
-	if problems.Err() != nil || len(docs) != 1 || docs[0].Kind != syntax.MapNode && docs[0].Kind != syntax.ListNode {
+	n, err := syntax.ReadOne("body.json", []byte(s))
+	if err != nil || n.Kind != syntax.MapNode && n.Kind != syntax.ListNode {
 		return nil
 	}
-	return docs[0]
+	return n
 }
 
 // quoteVariables puts quotes around the variables of a JSON text that are outside of strings.

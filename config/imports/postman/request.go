@@ -179,10 +179,7 @@ func (q *request) segments(parts []string) {
 			q.path = append(q.path, language.Segment{Kind: language.Param, Text: name})
 			q.need = append(q.need, language.Member("path-params", name)+" matches "+language.Quote(around(part, refs)))
 		default:
-			if text, err := url.PathUnescape(part); err == nil {
-				part = text
-			}
-			q.path = append(q.path, language.Segment{Text: part})
+			q.path = append(q.path, language.Segment{Text: language.Decoded(part)})
 		}
 	}
 }
@@ -209,10 +206,7 @@ func (q *request) aim(parts []string) {
 				return
 			}
 		}
-		if text, err := url.PathUnescape(part); err == nil {
-			part = text
-		}
-		b.WriteString("/" + url.PathEscape(part))
+		b.WriteString("/" + url.PathEscape(language.Decoded(part)))
 	}
 	if b.Len() == 0 {
 		b.WriteByte('/')

@@ -1,6 +1,7 @@
 package postman
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -45,10 +46,8 @@ func (v vars) with(list *syntax.Node) vars {
 	if list == nil {
 		return v
 	}
-	scoped := maps.Clone(v.scoped)
-	if scoped == nil {
-		scoped = map[string]string{}
-	}
+	scoped := map[string]string{}
+	maps.Copy(scoped, v.scoped)
 	maps.Copy(scoped, named(list))
 	return vars{v.fixed, scoped}
 }
@@ -57,10 +56,7 @@ func (v vars) with(list *syntax.Node) vars {
 func named(list *syntax.Node) map[string]string {
 	all := map[string]string{}
 	for _, n := range list.Items {
-		name := text(get(n, "key"))
-		if name == "" {
-			name = text(get(n, "id"))
-		}
+		name := cmp.Or(text(get(n, "key")), text(get(n, "id")))
 		if value := get(n, "value"); name != "" && value != nil && !off(n) {
 			all[name] = text(value)
 		}

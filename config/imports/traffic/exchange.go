@@ -6,6 +6,7 @@ package traffic
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"mime"
 	"mime/multipart"
@@ -111,10 +112,7 @@ func (c *Collector) add(x *exchange) {
 		c.skip(x, why)
 		return
 	}
-	path := target.EscapedPath()
-	if path == "" {
-		path = "/"
-	}
+	path := cmp.Or(target.EscapedPath(), "/")
 	host := strings.ToLower(target.Hostname())
 	headers := joined(x.responseHeaders())
 	if x.lost != "" {

@@ -2,7 +2,6 @@ package traffic
 
 import (
 	"bytes"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,7 +48,7 @@ func (c *column) operand() string {
 func (g *group) columns() (params, others []*column) {
 	for i, s := range g.pattern.segments {
 		if s.param {
-			params = append(params, g.column('p', s.name, func(r *record) string { return "=" + unescaped(g.pattern.value(g.path(r), i)) }))
+			params = append(params, g.column('p', s.name, func(r *record) string { return "=" + language.Decoded(g.pattern.value(g.path(r), i)) }))
 		}
 	}
 	byName := map[string]*column{}
@@ -296,14 +295,6 @@ func (g *group) value(c *column, i int) *syntax.Node {
 		return syntax.NewNumber(text[1:])
 	}
 	return syntax.NewText(text[1:])
-}
-
-// unescaped returns a segment of a path without its percent-encoding.
-func unescaped(text string) string {
-	if plain, err := url.PathUnescape(text); err == nil {
-		return plain
-	}
-	return text
 }
 
 // literal returns a value of a key as a literal of conditions.

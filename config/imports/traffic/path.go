@@ -97,7 +97,7 @@ func infer(paths []string) []pattern {
 	for i, p := range paths {
 		split[i] = language.Parts(p)
 		for k, s := range split[i] {
-			split[i][k] = strings.ReplaceAll((&url.URL{Path: unescaped(s)}).EscapedPath(), "/", "%2F")
+			split[i][k] = strings.ReplaceAll((&url.URL{Path: language.Decoded(s)}).EscapedPath(), "/", "%2F")
 		}
 		found[i] = make([]segment, 0, len(split[i]))
 		all[i] = i
@@ -200,7 +200,7 @@ func singular(word string) string {
 func (p *pattern) written() string {
 	var path language.Path
 	for _, s := range p.segments {
-		one := language.Segment{Text: unescaped(s.literal)}
+		one := language.Segment{Text: language.Decoded(s.literal)}
 		if s.param {
 			one = language.Segment{Kind: language.Param, Text: s.name + s.class.kindSuffix()}
 		}

@@ -170,12 +170,12 @@ func equalToJSON(notes *language.Notes, operand string, value, of *syntax.Node) 
 		notes.Lose("equalToJson of anything but the body cannot be expressed")
 	}
 	if value.Kind == syntax.TextNode {
-		docs, problems := syntax.Read("equalToJson.json", []byte(value.Text.Value))
-		if problems.Err() != nil || len(docs) != 1 {
+		read, err := syntax.ReadOne("equalToJson.json", []byte(value.Text.Value))
+		if err != nil {
 			notes.Lose("the text of equalToJson is not JSON")
 			return ""
 		}
-		value = docs[0]
+		value = read
 	}
 	rule := language.JSONRule{AnyOrder: isTrue(get(of, "ignoreArrayOrder")), Extra: isTrue(get(of, "ignoreExtraElements"))}
 	return notes.Narrow(language.EqualJSON(operand, value, rule))

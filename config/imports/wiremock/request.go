@@ -3,7 +3,6 @@ package wiremock
 import (
 	"encoding/base64"
 	"fmt"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -126,10 +125,7 @@ func (m *made) template(template string) {
 			m.Lose("the segment %q of a path template cannot be expressed", part)
 			m.path = append(m.path, language.Segment{Text: part})
 		default:
-			if decoded, err := url.PathUnescape(part); err == nil {
-				part = decoded
-			}
-			m.path = append(m.path, language.Segment{Text: part})
+			m.path = append(m.path, language.Segment{Text: language.Decoded(part)})
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package wiremock
 
 import (
+	"cmp"
 	"encoding/base64"
 	"math"
 	"slices"
@@ -66,10 +67,7 @@ func (a *response) read() {
 		a.proxy(base)
 		return
 	}
-	status := integer(get(a.node, "status"), 200)
-	if status == 0 {
-		status = 200
-	}
+	status := cmp.Or(integer(get(a.node, "status"), 200), 200)
 	if status < 200 || status > 599 {
 		a.Lose("the status %d cannot be sent; statuses are 200 to 599", status)
 	}

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"strings"
 
 	"mockserver/config/item"
@@ -32,10 +33,7 @@ func formOf(e *item.Endpoint) pathForm {
 			p.params = append(p.params, pathParam{name, typ})
 			s = "{" + name + "}"
 		case strings.HasPrefix(s, "*") && i == len(segments)-1:
-			name := s[1:]
-			if name == "" {
-				name = "rest"
-			}
+			name := cmp.Or(s[1:], "rest")
 			p.params, p.rest = append(p.params, pathParam{name: name}), true
 			s = "{" + name + "}"
 		default:
@@ -73,10 +71,7 @@ func schemaOf(typ string) *syntax.Node {
 	case "float", "double":
 		t.SetText("format", typ)
 	}
-	name := schemas[typ]
-	if name == "" {
-		name = "string"
-	}
+	name := cmp.Or(schemas[typ], "string")
 	if t.SetText("type", name); name == "array" {
 		t.Set("items", syntax.NewMap())
 	}

@@ -107,9 +107,7 @@ func (m *Maker) body(ref *openapi3.SchemaRef, way direction, seed uint64, fresh 
 
 // blame records the reason for a failure, unless a reason is already recorded.
 func (d *draft) blame(why string) {
-	if d.why == "" {
-		d.why = why
-	}
+	d.why = cmp.Or(d.why, why)
 }
 
 // value generates a value that satisfies all the schemas. When it cannot, it returns the best value

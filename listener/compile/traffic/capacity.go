@@ -70,12 +70,13 @@ func (h *Held) Waits(since time.Time, latency time.Duration) {
 	}
 }
 
-// Leave frees the place.
+// Leave frees the place, if there is one.
 func (h *Held) Leave() {
+	if h.Capacity == nil {
+		return
+	}
 	if h.Ends.IsZero() {
 		h.Ends = time.Now()
 	}
-	if h.Capacity != nil {
-		h.Capacity.Leave(h.Ends)
-	}
+	h.Capacity.Leave(h.Ends)
 }

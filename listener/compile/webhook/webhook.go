@@ -109,9 +109,7 @@ func compile(w *item.Webhook, scope *renderer.Scope) (Hook, syntax.Problems) {
 			Retry:   dispatcher.Retry{Attempts: retry.Attempts, Backoff: retry.Backoff, MaxBackoff: retry.MaxBackoff},
 		},
 	}
-	if h.shared.Timeout == 0 {
-		h.shared.Timeout = item.DefaultWebhookTimeout
-	}
+	h.shared.Timeout = cmp.Or(h.shared.Timeout, item.DefaultWebhookTimeout)
 	var problems syntax.Problems
 	h.shared.TLS, problems = filesOf(w)
 	if s := w.Sign; s != nil {

@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mockserver/internal/alarm"
 	"mockserver/internal/histogram"
 )
 
@@ -184,7 +185,8 @@ func (p *Probe) Figures() Figures {
 
 // beat measures how late this goroutine runs after each beat, and signals when an echo is due.
 func (p *Probe) beat(ctx context.Context) {
-	wait := newClock(ctx)
+	clock := alarm.New() // it wakes the poller as a request does
+	context.AfterFunc(ctx, clock.Close)
 	slot := time.Now()
 	echo := slot
 	for {
@@ -192,8 +194,10 @@ func (p *Probe) beat(ctx context.Context) {
 		// The beat is at a random time in the first half of its slot, so that it is not in step
 		// with anything that disturbs the server.
 		due := slot.Add(rand.N(at.beats / 2))
-		if !wait(due) {
-			return
+		for left := time.Until(due); left > 0; left = time.Until(due) {
+			if clock.Set(left); !clock.Wait() {
+				return
+			}
 		}
 		slot = slot.Add(at.beats)
 		now := time.Now()

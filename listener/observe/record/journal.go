@@ -67,9 +67,7 @@ type JournalStats struct {
 }
 
 func newJournal(o JournalOptions) *Journal {
-	if o.Bytes == 0 {
-		o.Bytes = defaultJournalBytes
-	}
+	o.Bytes = cmp.Or(o.Bytes, defaultJournalBytes)
 	j := &Journal{sample: uint64(max(o.Sample, 0))}
 	slowest := max(cmp.Or(o.Slowest, defaultSlowest), 0)
 	// The slowest requests are few and of bounded size; all other requests share the rest of the

@@ -94,7 +94,7 @@ func probeLate(l histogram.Snapshot, limit float64) *float64 {
 		return new(0.0)
 	}
 	p99 := Milliseconds(l.Quantile(min(0.99, 1-2.5/float64(l.Count))))
-	if p99 > limit && l.Above(asDuration(limit)) < provenLate {
+	if p99 > limit && (l.Above(asDuration(limit)) < provenLate || l.Count < 100 && !exceeds(l, limit)) {
 		p99 = limit
 	}
 	return &p99

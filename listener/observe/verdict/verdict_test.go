@@ -467,6 +467,11 @@ func TestJudge_AShortStallThatTheProbeMeetsIsNoReason(t *testing.T) {
 		{late(5*ms, 4*ms, 3*ms), false},
 		{late(slices.Repeat([]time.Duration{3 * ms}, 6)...), false},
 		{histogram.Of(50*ms, 50*ms), true},
+		// The echoes of half a minute: three late ones among them may be chance, among those of three
+		// seconds they are not.
+		{histogram.Of(append(slices.Repeat([]time.Duration{0}, 51), 9*ms, 9*ms, 9*ms)...), true},
+		{histogram.Of(append(slices.Repeat([]time.Duration{0}, 50), 9*ms, 9*ms, 9*ms, 9*ms)...), false},
+		{histogram.Of(0, 0, 0, 9*ms, 9*ms, 9*ms), false},
 	} {
 		s := busySample()
 		s.times.Probe = c.beats

@@ -78,15 +78,14 @@ func (s *Stream) Due() {
 
 // done takes back a stream whose request was answered outside of the goroutine that reads.
 func (c *conn) done(s *Stream) {
-	paced := s.inline
+	by := byAnyone
+	if s.inline {
+		by = byPacer
+	}
 	c.release(s)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if paced {
-		c.flushNow()
-	} else {
-		c.flush()
-	}
+	c.flush(by)
 	if c.serving--; c.final && c.serving == 0 {
 		_ = c.nc.SetReadDeadline(past)
 	}

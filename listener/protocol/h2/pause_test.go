@@ -1,11 +1,14 @@
 package h2
 
 import (
+	"net"
 	"runtime"
 	"testing"
 	"time"
 
 	"golang.org/x/net/http2"
+
+	"mockserver/internal/pacer"
 )
 
 // hours is a Handler whose responses are due in an hour. over gets the number of each stream that goes
@@ -78,6 +81,38 @@ func TestPause_EndsWithTheClient(t *testing.T) {
 				t.Errorf("%d streams went on twice", n)
 			}
 		})
+	}
+}
+
+// reusing is a connection on which a request is served again as soon as a deadline is set.
+type reusing struct {
+	net.Conn
+	again func()
+}
+
+func (r reusing) SetReadDeadline(time.Time) error { r.again(); return nil }
+
+// A stream that ends may serve another request at once, which then waits on.
+func TestPause_OfAStreamThatIsUsedAgain(t *testing.T) {
+	p := pacer.New()
+	defer p.Close()
+	h := hours{&answers{}, make(chan string, 1)}
+	for range 100 { // the pool may keep a stream for others
+		var again *Stream
+		c := newConn(&Server{Pacer: p}, nil, 0)
+		c.nc = reusing{again: func() {
+			again = newStream(c, 3, time.Now())
+			again.later = &hour{h, again, true}
+			p.Add(&again.entry, again, time.Now().Add(time.Hour), 0)
+		}}
+		s := newStream(c, 1, time.Now())
+		s.served, s.answered, c.streams[1], c.final = true, true, s, true
+		c.mu.Lock()
+		c.abandon(s)
+		c.mu.Unlock()
+		if !pacer.Cancel(&again.entry) {
+			t.Fatal("the wait of another stream has ended")
+		}
 	}
 }
 

@@ -20,7 +20,7 @@ func (s *Stream) Send(block, body []byte) {
 	if c.isFull(s) {
 		c.reset(s, http2.ErrCodeEnhanceYourCalm)
 		if !s.inline {
-			c.flush()
+			c.flush(byAnyone)
 		}
 		return
 	}
@@ -48,7 +48,7 @@ func (s *Stream) Send(block, body []byte) {
 		c.respond(s, block)
 	}
 	if !s.inline {
-		c.flush()
+		c.flush(byAnyone)
 	}
 }
 
@@ -63,7 +63,7 @@ func (s *Stream) SendSlowly(block, body []byte, pace int) {
 	}
 	s.answered, s.sending, s.body, s.allowed = true, true, body, 0
 	c.respond(s, block)
-	c.flush()
+	c.flush(byAnyone)
 	c.mu.Unlock()
 	begun, piece := time.Now(), max(int(float64(pace)*slowBeat.Seconds()), 1)
 	for n := 0; n < len(body); {
@@ -78,7 +78,7 @@ func (s *Stream) SendSlowly(block, body []byte, pace int) {
 		}
 		s.allowed = n
 		c.enqueue(s)
-		c.flush()
+		c.flush(byAnyone)
 		c.mu.Unlock()
 	}
 }
@@ -99,7 +99,7 @@ func (s *Stream) Begin(block []byte) {
 	}
 	s.answered, s.sending, s.ending = true, true, endsLater
 	c.respond(s, block)
-	c.flush()
+	c.flush(byAnyone)
 }
 
 // Write sends a part of the body; the caller may change that part afterwards. It reports whether
@@ -115,7 +115,7 @@ func (s *Stream) Write(part []byte) (left bool) {
 	s.progress = time.Now()
 	s.answerBegun = s.progress
 	c.enqueue(s)
-	c.flush()
+	c.flush(byAnyone)
 	for !s.closed && s.sent < s.allowed {
 		c.mu.Unlock()
 		_ = s.Wait() // if the client has left, the stream is closed
@@ -135,7 +135,7 @@ func (s *Stream) End() {
 	if !s.closed {
 		c.out = appendFrame(c.out, 0, dataFrame, endStream, s.id)
 		c.finish(s)
-		c.flush()
+		c.flush(byAnyone)
 	}
 }
 
@@ -146,6 +146,6 @@ func (s *Stream) Break() {
 	defer c.mu.Unlock()
 	if !s.closed {
 		c.reset(s, resetCode)
-		c.flush()
+		c.flush(byAnyone)
 	}
 }

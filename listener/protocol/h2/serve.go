@@ -98,7 +98,7 @@ func (c *conn) end(err error) {
 	if code != 0 || err == errIdle || err == errSlow {
 		c.out = appendGoAway(c.out, c.last, http2.ErrCode(code), "")
 	}
-	c.flush()
+	c.flush(byAnyone)
 	if reset, ok := c.nc.(interface{ Reset() }); ok && c.cut {
 		reset.Reset()
 	}

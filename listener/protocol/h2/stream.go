@@ -126,25 +126,20 @@ func (s *Stream) Shard() uint32 { return s.c.shard }
 // Arrived returns when the last byte of the request was read.
 func (s *Stream) Arrived() time.Time { return s.arrived }
 
-// LastRead returns how long ago the last byte of the request was read. The time itself is 0: a
-// stream has no clock.
-func (s *Stream) LastRead() (at, ago time.Duration) { return 0, time.Since(s.arrived) }
-
 // Chooses reports whether the request has a header that may select a response: Prefer, or an Accept
 // other than */*.
 func (s *Stream) Chooses() (prefers, accepts bool) { return s.request.prefers, s.request.accepts }
 
-// AfterWrite sets f to be called once the response has been written, or cannot be written.
-func (s *Stream) AfterWrite(f func(written time.Time)) { s.after = f }
-
-// AlsoAfterWrite sets f to be called after the function that AfterWrite has set.
-func (s *Stream) AlsoAfterWrite(f func(written time.Time)) {
-	before := s.after
-	s.after = func(written time.Time) {
-		if before != nil {
+// AfterWrite sets f to be called once the response has been written, or cannot be written, after the
+// functions set before.
+func (s *Stream) AfterWrite(f func(written time.Time)) {
+	if before := s.after; before == nil {
+		s.after = f
+	} else {
+		s.after = func(written time.Time) {
 			before(written)
+			f(written)
 		}
-		f(written)
 	}
 }
 

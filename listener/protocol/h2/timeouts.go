@@ -22,7 +22,7 @@ func (c *conn) settle() error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.flushAndRead()
+	c.flush(byReader)
 	for c.writing && len(c.out) > maxOut && c.failed == nil {
 		c.free.Wait()
 	}

@@ -129,8 +129,9 @@ func (c *conn) abandon(s *Stream) {
 		return
 	}
 	s.wakeUp(true)
-	c.close(s)
-	if pacer.Cancel(&s.entry) {
+	waits := pacer.Cancel(&s.entry)
+	c.close(s) // which recycles it, unless it waits
+	if waits {
 		go c.run(s, s.later)
 	}
 }
@@ -187,32 +188,52 @@ func (c *conn) pump() {
 	}
 }
 
+// writer is who writes the write buffer.
+type writer uint8
+
+const (
+	byAnyone writer = iota
+	byReader        // leaves bodies that take more than one write to a goroutine: the client may send something meanwhile
+	byPacer         // leaves what the socket does not take at once to a goroutine
+)
+
 // flush writes the write buffer, unless another goroutine does. The lock is released during each
 // write.
-func (c *conn) flush() {
-	if !c.writing {
-		c.writing = true
-		c.writeAll(false)
-	}
-}
-
-// flushAndRead is like flush, for the goroutine that reads the connection. It leaves bodies that
-// take more than one write to a goroutine of their own, because the client may send something in
-// the meantime.
-func (c *conn) flushAndRead() {
+func (c *conn) flush(by writer) {
 	if c.writing {
 		return
 	}
 	c.writing = true
-	if c.writeAll(true) {
-		return
+	for again := false; c.fill(); again = true {
+		leaves := by == byReader && again && (len(c.ready) > 0 || len(c.out) >= outSize)
+		o, n := c.takeOutput(), 0
+		c.mu.Unlock()
+		if by == byPacer {
+			if now, able := c.nc.(interface{ WriteNow(b []byte) int }); able && !o.over {
+				n = now.WriteNow(o.b)
+			}
+			leaves = n < len(o.b)
+		}
+		if leaves {
+			go c.writeOn(o, n)
+			c.mu.Lock()
+			return
+		}
+		c.transmit(o, n)
+		c.free.Broadcast()
 	}
-	go func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.writeAll(false)
-		c.wakeDrained()
-	}()
+	c.writing = false
+	c.free.Broadcast()
+}
+
+// writeOn writes the rest of output of which n bytes are written, and what follows. It is called without
+// the lock.
+func (c *conn) writeOn(o taken, n int) {
+	c.transmit(o, n)
+	defer c.mu.Unlock()
+	c.writing = false
+	c.flush(byAnyone)
+	c.wakeDrained()
 }
 
 // wakeDrained wakes the goroutine that reads if the connection is over.
@@ -220,35 +241,6 @@ func (c *conn) wakeDrained() {
 	if c.final && len(c.streams) == 0 {
 		_ = c.nc.SetReadDeadline(past)
 	}
-}
-
-// flushNow is like flush, but does not block: what the socket does not take is left to a goroutine.
-func (c *conn) flushNow() {
-	if c.writing {
-		return
-	}
-	c.writing = true
-	now, able := c.nc.(interface{ WriteNow(b []byte) int })
-	for c.fill() {
-		o, n := c.takeOutput(), 0
-		c.mu.Unlock()
-		if able && !o.over {
-			n = now.WriteNow(o.b)
-		}
-		if n < len(o.b) {
-			go func() {
-				c.transmit(o, n)
-				defer c.mu.Unlock()
-				c.writeAll(false)
-				c.wakeDrained()
-			}()
-			c.mu.Lock()
-			return
-		}
-		c.transmit(o, n)
-	}
-	c.writing = false
-	c.free.Broadcast()
 }
 
 // fill fills the write buffer, and reports whether there is anything to do.
@@ -259,23 +251,6 @@ func (c *conn) fill() bool {
 		c.pump()
 	}
 	return len(c.out) > 0 || len(c.written) > 0
-}
-
-// writeAll writes until nothing is left; its caller has set writing. If reads is set, it stops
-// after one write if bodies are left. It reports whether everything is written.
-func (c *conn) writeAll(reads bool) (all bool) {
-	for again := false; c.fill(); again = true {
-		if reads && again && (len(c.ready) > 0 || len(c.out) >= outSize) {
-			return false
-		}
-		o := c.takeOutput()
-		c.mu.Unlock()
-		c.transmit(o, 0)
-		c.free.Broadcast()
-	}
-	c.writing = false
-	c.free.Broadcast()
-	return true
 }
 
 // taken is output that is being written.

@@ -82,7 +82,11 @@ func TestDelayed(t *testing.T) {
 		"the server is closed":              {sent: hour, then: func(p *parking, _ *net.TCPConn) { p.CloseAll() }, over: "left"},
 		"the client ends, and waits for it": {sent: ask("/300ms", "Connection: close\r\n"), then: func(_ *parking, conn *net.TCPConn) { _ = conn.CloseWrite() }, want: "/300ms", over: "due"},
 		"the client sends another request":  {sent: ask("/300ms", ""), then: func(_ *parking, conn *net.TCPConn) { _, _ = io.WriteString(conn, ask("/4ms", "")) }, want: "/300ms/4ms", over: "due due"},
-		"the server stops":                  {sent: ask("/300ms", ""), then: func(p *parking, _ *net.TCPConn) { _ = p.End(time.Hour); p.ExpireIdle() }, want: "/300ms", over: "due"},
+		"its time is limited": {sent: ask("/300ms", ""), then: func(p *parking, _ *net.TCPConn) {
+			p.lot.Limit(&p.all()[0].place.Entry, 0)
+			p.lot.Expire()
+		}, want: "/300ms", over: "due"},
+		"the server stops": {sent: ask("/300ms", ""), then: func(p *parking, _ *net.TCPConn) { _ = p.End(time.Hour); p.ExpireIdle() }, want: "/300ms", over: "due"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -124,6 +128,33 @@ func TestDelayed(t *testing.T) {
 				t.Errorf("it was over %d times more", n)
 			}
 		})
+	}
+}
+
+// A drain waits until a goroutine has the connection of the last reply.
+func TestDelayed_IsDrained(t *testing.T) {
+	p := parksBy(t, delaying{over: make(chan string, 1)})
+	conn, in, served := p.client(t)
+	_, err := io.WriteString(conn, ask("/100ms", "Connection: close\r\n"))
+	must(t, err)
+	served.becomes(isDelayed)
+	drained := make(chan bool)
+	go func() {
+		_ = p.End(0)
+		p.Drain()
+		close(drained)
+	}()
+	resuming := func() {
+		select {
+		case <-drained:
+			t.Error("the server has stopped before")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	p.resuming.Store(&resuming)
+	b, err := io.ReadAll(in)
+	if <-drained; string(b) != "/100ms" || err != nil {
+		t.Errorf("got %q, %v", b, err)
 	}
 }
 

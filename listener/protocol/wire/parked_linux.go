@@ -44,8 +44,9 @@ func (c *Connections) openLot() { c.lot.Set = pollset.New(c.unpark) }
 func (c *Connections) unpark(e *pollset.Entry, due bool) {
 	conn := e.Owner.(*Connection)
 	p := &conn.place
-	switch p.late, p.stays = due, false; {
-	case !due:
+	p.late, p.stays = due && conn.delay.reply == nil, false // a limit may come when a reply is delayed again
+	switch {
+	case !p.late:
 		conn.idle.Store(isBusy)
 		p.woken = true
 		p.quick = conn.delay.reply == nil && conn.requests > 0 && c.clock.exactly()-p.since < leaveTime
@@ -123,9 +124,7 @@ func (c *Connection) Due() {
 			return
 		}
 	}
-	c.idle.Store(isBusy)
-	lot.Done(&p.Entry)
-	c.from.Resume(c)
+	lot.Give(&p.Entry)
 }
 
 // forget takes a connection that was closed from the lot.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,7 +20,8 @@ import (
 // parking is a listener whose connections are served, and parked.
 type parking struct {
 	*Connections
-	serving sync.WaitGroup
+	serving  sync.WaitGroup
+	resuming atomic.Pointer[func()] // called before a goroutine serves a connection; nil for nothing
 }
 
 const answered = "HTTP/1.1 204 No Content\r\n\r\n"
@@ -38,7 +40,12 @@ func parksBy(t *testing.T, h Handler) *parking {
 	must(t, err)
 	p := &parking{Connections: New(l, slog.New(slog.DiscardHandler))}
 	p.Handler, p.MaxBody, p.Pacer = h, 1<<20, pacer.New()
-	p.Resume = func(c *Connection) { p.serving.Go(func() { _ = c.Serve() }) } // the client sees how it ends
+	p.Resume = func(c *Connection) {
+		if do := p.resuming.Load(); do != nil {
+			(*do)()
+		}
+		p.serving.Go(func() { _ = c.Serve() }) // the client sees how it ends
+	}
 	p.serving.Go(func() {
 		for {
 			c, err := p.Accept()

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package pacer
-
-func newTimer() timer { return newRuntimeTimer() }
