@@ -43,9 +43,9 @@ func decodeNames(d *table.Decoder, v table.Value) []Setting {
 	for name, one := range d.Entries(v) {
 		if one.Row.Filled && one.Kind == syntax.TextNode && one.Text.Value == "" {
 			d.Refuse(one)
-		} else {
-			all = append(all, Setting{name.Text.Value, Made{Text: one.AsText()}})
+			continue
 		}
+		all = append(all, Setting{name.Text.Value, Made{Text: one.AsText()}})
 	}
 	return all
 }
