@@ -35,8 +35,11 @@ func (s *Sample) lateness(thresholds Thresholds, most float64) (worst *Late, cer
 	}
 	for i := range s.timings {
 		t := &s.timings[i]
+		if t.requests == 0 {
+			continue
+		}
 		late, parts := t.lateBy(thresholds)
-		l := Late{Endpoint: t.name, Requests: max(t.requests, 1)}
+		l := Late{Endpoint: t.name, Requests: t.requests}
 		l.Share = min(passing+float64(late)/float64(l.Requests), 1)
 		expected := max(most-proven, 0) * float64(l.Requests)
 		// One slow request is chance, and may be late by each part.

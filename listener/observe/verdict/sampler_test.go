@@ -82,9 +82,14 @@ func TestSampler_ASampleIsWhatCameSinceTheLast(t *testing.T) {
 	s := newScene("GET /a", "GET /b")
 	s.serve("GET /a", 200, 1000, time.Second) // served before the first sample
 	sampler := s.sampler(slog.New(slog.DiscardHandler))
+	idle := s.sampler(slog.New(slog.DiscardHandler))
+	idle.Take(s.after(time.Second))
+	if v, _ := idle.Current(); v.Late != nil {
+		t.Errorf("%+v are late of no requests", v.Late)
+	}
 	s.serve("GET /a", 200, 300, 100*time.Microsecond)
 	s.serve("GET /b", 503, 100, 200*time.Microsecond)
-	sampler.Take(s.after(2 * time.Second))
+	sampler.Take(s.after(time.Second))
 	samples, busiest := sampler.Latest(10, time.Time{})
 	if len(samples) != 1 || len(busiest) != 1 {
 		t.Fatalf("%d samples, %d lists of the busiest", len(samples), len(busiest))
