@@ -57,24 +57,19 @@ func (a *Alarm) Wait() bool {
 		if s.Wait() == nil {
 			return true
 		}
-		a.replace()
+		a.mu.Lock()
+		if !a.closed { // the timer of the system does not work
+			_ = s.Close() // it is of no use
+			a.system = nil
+			a.timer.Reset(0) // when it was set to go off is not known
+		}
+		a.mu.Unlock()
 	}
 	select {
 	case <-a.timer.C:
 		return true
 	case <-a.ended:
 		return false
-	}
-}
-
-// replace gives up the timer of the system, unless it only failed because the alarm was closed.
-func (a *Alarm) replace() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !a.closed {
-		_ = a.system.Close() // it is of no use
-		a.system = nil
-		a.timer.Reset(0) // when it was set to go off is not known
 	}
 }
 
