@@ -317,7 +317,7 @@ func (s *Server) Apply(spec *config.Spec) error {
 	return s.apply(spec, nil)
 }
 
-// apply is like Apply, for a caller that holds s.applying. Warnings in told are not logged again.
+// apply is like Apply, for a caller that holds s.applying. Warnings in earlier are not logged again.
 func (s *Server) apply(spec *config.Spec, earlier syntax.Problems) error {
 	if s.calls.Stopping.Load() {
 		return ErrStopped

@@ -9,7 +9,7 @@ const (
 	bodyTimeout   = 30 * time.Second
 	writeTimeout  = 30 * time.Second
 	idleTimeout   = 10 * time.Minute
-	parkTime      = 5 * time.Second
+	parkTime      = time.Second
 	slowTime      = 10 * time.Minute
 	slowRate      = 1 << 10 // bytes per second
 	slowBeat      = 50 * time.Millisecond

@@ -177,15 +177,17 @@ func TestPark_InTime(t *testing.T) {
 			c := talk(t, s)
 			defer c.Close()
 			go func() { _, _ = io.Copy(io.Discard, c) }() // until the end of the test
-			for _, piece := range pieces {
+			for i, piece := range pieces {
+				if i > 0 {
+					<-time.After(time.Second)
+				}
 				if _, err := io.WriteString(c, piece); err != nil {
 					t.Fatal(err)
 				}
-				<-time.After(time.Second)
 			}
-			<-time.After(parkTime - 2*time.Second)
+			<-time.After(parkTime - time.Millisecond)
 			early := c.small()
-			<-time.After(parkTime + 2*time.Second + clockTick)
+			<-time.After(parkTime + clockTick)
 			if late := c.small(); early != 1 || late != 0 {
 				t.Errorf("%s: the connection has %d buffers before the time to be parked, and %d after it", name, early, late)
 			}

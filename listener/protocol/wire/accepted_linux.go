@@ -32,26 +32,17 @@ type accepted struct {
 	raw             syscall.RawConn
 }
 
-// begin begins a direct use of the descriptor, which does not wait, unless the socket is closed.
-func (s *accepted) begin() bool {
+// begin begins a direct use of the descriptor, which does not wait, unless the socket is closed. To
+// read is only tried first on a socket that has not waited yet. On any other, it is cheaper to wait
+// without trying: the client sends nothing before it has the response.
+func (s *accepted) begin(toRead bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.closed {
-		s.uses++
+	if s.closed || toRead && s.file != nil {
+		return false
 	}
-	return !s.closed
-}
-
-// beginFirst is begin for a socket that has not waited yet. On any other, it is cheaper to wait
-// without trying first: the client sends nothing before it has the response.
-func (s *accepted) beginFirst() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	first := !s.closed && s.file == nil
-	if first {
-		s.uses++
-	}
-	return first
+	s.uses++
+	return true
 }
 
 // end ends a direct use. If the socket was closed in the meantime, that is completed.
@@ -117,9 +108,9 @@ func (s *accepted) waiting() (*os.File, syscall.RawConn, error) {
 	return s.file, s.raw, err
 }
 
-// park makes the socket, which nothing uses, wait in a set. If it has a file, that is given up: it
-// takes more memory than all the rest.
-func (s *accepted) park(set *pollset.Set, e *pollset.Entry, timeout time.Duration) bool {
+// park makes the socket, which nothing uses, wait in the lot. If it has a file, that is given up: it
+// takes more memory than all the rest. But a connection must not get a reserved descriptor by this.
+func (s *accepted) park(from *Connections, e *pollset.Entry, timeout time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.uses > 0 {
@@ -127,20 +118,21 @@ func (s *accepted) park(set *pollset.Set, e *pollset.Entry, timeout time.Duratio
 	}
 	if s.file != nil {
 		fd, err := unix.FcntlInt(uintptr(s.fd), unix.F_DUPFD_CLOEXEC, 0)
-		if err != nil {
+		if border := from.descriptors.border; err != nil || border > 0 && fd >= border {
+			_ = sockio.Close(fd) // the original stays open
 			return false
 		}
-		set.Drop(e)
+		from.lot.Drop(e)
 		_ = s.file.Close() // the duplicate stays open
 		s.fd, s.file, s.raw = fd, nil, nil
 	}
 	s.readBy, s.writeBy = time.Time{}, time.Time{}
-	return set.Add(e, s.fd, timeout)
+	return from.lot.Add(e, s.fd, timeout)
 }
 
 // Read reads what has arrived; if that is nothing, it waits until the deadline.
 func (s *accepted) Read(b []byte) (int, error) {
-	if s.beginFirst() {
+	if s.begin(true) {
 		n, errno := sockio.Recv(s.fd, b, 0)
 		s.end()
 		switch {
@@ -164,7 +156,7 @@ func (s *accepted) Read(b []byte) (int, error) {
 // Write writes all of b. If the client does not take it, it waits until the deadline.
 func (s *accepted) Write(b []byte) (int, error) {
 	done := 0
-	if len(b) <= sentAtOnce && s.begin() {
+	if len(b) <= sentAtOnce && s.begin(false) {
 		n, errno := sockio.Send(s.fd, b)
 		s.end()
 		if errno == 0 {
@@ -283,7 +275,7 @@ type rawAccepted struct{ s *accepted }
 // Control calls f with the descriptor.
 func (r rawAccepted) Control(f func(fd uintptr)) error {
 	s := r.s
-	if !s.begin() {
+	if !s.begin(false) {
 		return net.ErrClosed
 	}
 	defer s.end()
@@ -300,7 +292,7 @@ func (s *accepted) use(f func(fd uintptr) bool) bool {
 // Read calls f until it returns true, and waits for the socket to be readable in between.
 func (r rawAccepted) Read(f func(fd uintptr) (done bool)) error {
 	s := r.s
-	if s.beginFirst() && s.use(f) {
+	if s.begin(true) && s.use(f) {
 		return nil
 	}
 	_, raw, err := s.waiting()

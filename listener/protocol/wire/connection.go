@@ -63,11 +63,10 @@ type Visit struct {
 type deadlines struct {
 	at          part      // the part that the connection was last read for
 	readExpires time.Time // the read deadline of that part
-	readInForce time.Time // the deadline that is set on the connection
+	readInForce time.Time // the deadline that is set on the connection; past if it is unknown
 	readRenewed time.Time // when the deadline of a body was renewed
+	resting     bool      // it is idle; see leaveIdle
 	// Stored as time since the base of the clock, because they are compared on each request.
-	resting      bool          // it is idle; see leaveIdle
-	restsUntil   time.Duration // the read deadline of an idle connection, if it is in force; else 0
 	idleSince    time.Duration // when it was last read for another request
 	writeExpires time.Duration // the write deadline
 	bodyBegun    time.Time     // when the timeout of the body began
@@ -153,9 +152,9 @@ const (
 	// renewal is how imprecise a deadline may be; it avoids setting the deadline again for each
 	// byte or small response.
 	renewal = time.Second
-	// parkTime is the minimum time that a connection waits for a request before the resources that
-	// serve it are released. The actual wait may be about twice as long.
-	parkTime = 5 * time.Second
+	// leaveTime is the time without a request after which the resources that serve a connection are
+	// released. The actual wait may be twice as long.
+	leaveTime = time.Second
 
 	// lastMoment is the minimum time for which a client may still send when the server stops, if it
 	// never sent anything or has just received its last response.

@@ -58,7 +58,7 @@ type Connections struct {
 	// patience is how long a connection may wait for another request once the listener is closed;
 	// it does not change after that.
 	patience time.Duration
-	hurrying sync.Mutex // held while ExpireIdle or wake sets deadlines
+	hurrying sync.Mutex // held while ExpireIdle or parkIdle sets deadlines
 
 	clock clock
 	lot   lot
@@ -223,22 +223,24 @@ func (c *Connections) ExpireIdle() {
 	c.hurrying.Lock()
 	defer c.hurrying.Unlock()
 	c.lot.End()
-	time.AfterFunc(c.patience, c.lot.Expire)
-	time.AfterFunc(c.moment(), c.lot.Expire)
 	now := time.Now()
 	for _, conn := range c.all() { // if setting a deadline fails, reading fails too
-		switch {
-		case conn.idle.Load() == isParked:
-			c.lot.hurry(conn)
-		case conn.idle.Load() == isDelayed:
+		wait := c.patience
+		if !conn.spoke.Load() {
+			wait = c.moment()
+		}
+		switch state := conn.idle.Load(); {
+		case state == isParked:
+			c.lot.hurry(conn, wait)
+		case state == isDelayed:
 		case conn.upgraded.Load():
 			_ = conn.Conn.SetReadDeadline(now) // wakes the connection
-		case conn.takeIdle():
-			_ = conn.Conn.SetReadDeadline(now.Add(c.patience))
-		case !conn.spoke.Load():
-			_ = conn.Conn.SetReadDeadline(now.Add(c.moment()))
+		case conn.takeIdle() || !conn.spoke.Load():
+			_ = conn.Conn.SetReadDeadline(now.Add(wait))
 		}
 	}
+	time.AfterFunc(c.patience, c.lot.Expire) // not before the times that were set above
+	time.AfterFunc(c.moment(), c.lot.Expire)
 }
 
 // moment returns for how long a client may still send if it never sent anything, or has just
@@ -258,7 +260,11 @@ func (c *Connections) CloseAll() []*Connection {
 	all := c.all()
 	var closing sync.WaitGroup
 	for _, conn := range all {
-		closing.Go(func() { _ = conn.CloseNow() }) // it is closed either way
+		if conn.idle.Load() >= isParked { // nothing has to end first, so that many need no goroutines
+			_ = conn.CloseNow() // it is closed either way
+			continue
+		}
+		closing.Go(func() { _ = conn.CloseNow() })
 	}
 	closed := make(chan struct{})
 	go func() {
@@ -273,12 +279,10 @@ func (c *Connections) CloseAll() []*Connection {
 }
 
 // all returns every open connection.
-func (c *Connections) all() []*Connection { return c.appendAll(nil) }
-
-func (c *Connections) appendAll(to []*Connection) []*Connection {
+func (c *Connections) all() []*Connection {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.AppendSeq(to, maps.Keys(c.open))
+	return slices.Collect(maps.Keys(c.open))
 }
 
 // Count returns the number of open connections.
@@ -311,6 +315,31 @@ func (c *Connections) tick() {
 		c.parkIdle()
 		c.lot.Expire()
 		c.logDrops()
+	}
+}
+
+// parkIdle wakes the connections that have been idle since it was called last, so that they are
+// parked. It is called each leaveTime. On Linux it also finds those to which something has happened
+// that the poller reported together with their last request, and so for nothing: the end of what the
+// client sends, or bytes after urgent data. In the set, each event counts.
+func (c *Connections) parkIdle() {
+	var still []*Connection
+	c.mu.Lock()
+	for conn := range c.open {
+		switch conn.idle.Load() {
+		case isLeaving:
+			still = append(still, conn)
+		case isIdle:
+			conn.idle.CompareAndSwap(isIdle, isLeaving)
+		}
+	}
+	c.mu.Unlock()
+	c.hurrying.Lock()
+	defer c.hurrying.Unlock()
+	for _, conn := range still {
+		if !c.isEnding() && conn.takeIdle() { // unless a request has come, or ExpireIdle sets another deadline
+			_ = conn.Conn.SetReadDeadline(past) // it fails only if the connection is already closed
+		}
 	}
 }
 

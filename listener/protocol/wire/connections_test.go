@@ -118,8 +118,7 @@ func (c *counted) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// While requests arrive complete and in quick succession, a new deadline is set only every few
-// seconds.
+// While requests arrive complete and in quick succession, no new deadline is set.
 func TestConnection_SetsFewDeadlines(t *testing.T) {
 	inner := &counted{}
 	l := New(nil, slog.New(slog.DiscardHandler))
@@ -145,8 +144,8 @@ func TestConnection_SetsFewDeadlines(t *testing.T) {
 		}
 		sending.Wait()
 	})
-	if inner.set < 10 || inner.set > 25 {
-		t.Errorf("the deadline was set %d times in 100 s, want once in five", inner.set)
+	if inner.set > 3 {
+		t.Errorf("the deadline was set %d times in 100 s, want at the beginning only", inner.set)
 	}
 }
 

@@ -10,9 +10,9 @@ import (
 )
 
 // descriptors reserves some file descriptors of the process for uses other than connections: the
-// admin address, webhooks, files. Only the goroutine that accepts uses it.
+// admin address, webhooks, files. Only the goroutine that accepts uses it, except for border.
 type descriptors struct {
-	border int  // connections get descriptors below it; 0 means no limit
+	border int  // connections get descriptors below it; 0 means no limit; it does not change
 	scarce bool // the last connection got a descriptor at or above the border
 }
 

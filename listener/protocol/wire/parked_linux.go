@@ -17,10 +17,6 @@ import (
 // One that gets requests in quick succession waits in its goroutine instead, until none has arrived
 // for about leaveTime: that is cheaper.
 
-// leaveTime is the time without a request after which a connection is parked. The actual wait may be
-// twice as long.
-const leaveTime = time.Second
-
 // lot is where connections are parked.
 type lot struct{ *pollset.Set }
 
@@ -66,6 +62,7 @@ func (c *Connection) mayPark() bool {
 // Park parks the connection, and reports whether it did. If so, another goroutine may serve it already.
 func (c *Connection) Park() bool {
 	p, timeout := &c.place, idleTimeout
+	p.stays = true // until it is parked and has left the lot
 	if p.socket == nil || c.from.Resume == nil || len(c.held) > 0 {
 		return false
 	}
@@ -74,8 +71,8 @@ func (c *Connection) Park() bool {
 	}
 	c.freeBuffers()
 	c.large, c.grows = false, false
-	c.readInForce, c.restsUntil, c.writeExpires = time.Time{}, 0, 0
-	p.Owner, p.since, p.stays = c, c.from.clock.exactly(), true
+	c.readInForce, c.writeExpires = time.Time{}, 0
+	p.Owner, p.since = c, c.from.clock.exactly()
 	state := uint32(isParked)
 	d := &c.delay
 	d.mu.Lock()
@@ -85,7 +82,7 @@ func (c *Connection) Park() bool {
 		c.from.Pacer.Add(&d.Entry, c, d.due, c.shard)
 	}
 	c.idle.Store(state)
-	if p.socket.park(c.from.lot.Set, &p.Entry, timeout) {
+	if p.socket.park(c.from, &p.Entry, timeout) {
 		return true
 	}
 	c.idle.Store(isBusy)
@@ -117,7 +114,7 @@ func (c *Connection) Due() {
 	if !c.ended && d.rest == nil {
 		p.since = c.from.clock.exactly()
 		c.idle.Store(isParked)
-		if p.socket.park(lot.Set, &p.Entry, idleTimeout) {
+		if p.socket.park(c.from, &p.Entry, idleTimeout) {
 			if c.from.isEnding() { // perhaps it was not idle when the others were hurried
 				lot.Limit(&p.Entry, c.from.patience)
 			}
@@ -139,40 +136,8 @@ func (l lot) forget(c *Connection) {
 	l.Done(&c.place.Entry)
 }
 
-// parkIdle wakes the connections that have been idle since it was called last, so that they are
-// parked. It is called each leaveTime. It also finds those to which something has happened that the
-// poller reported together with their last request, and so for nothing: the end of what the client
-// sends, or bytes after urgent data. In the set, each event counts.
-func (c *Connections) parkIdle() {
-	var still []*Connection
-	c.mu.Lock()
-	for conn := range c.open {
-		switch state := conn.idle.Load(); {
-		case conn.place.socket == nil:
-		case state == isLeaving:
-			still = append(still, conn)
-		case state == isIdle:
-			conn.idle.CompareAndSwap(isIdle, isLeaving)
-		}
-	}
-	c.mu.Unlock()
-	c.hurrying.Lock()
-	defer c.hurrying.Unlock()
-	for _, conn := range still {
-		if conn.takeIdle() { // unless a request has come
-			_ = conn.Conn.SetReadDeadline(past) // it fails only if the connection is already closed
-		}
-	}
-}
-
 // hurry makes a parked connection wait only a little longer. No others are parked any more.
-func (l lot) hurry(c *Connection) {
-	wait := c.from.patience
-	if c.requests == 0 {
-		wait = c.from.moment()
-	}
-	l.Limit(&c.place.Entry, wait)
-}
+func (l lot) hurry(c *Connection, wait time.Duration) { l.Limit(&c.place.Entry, wait) }
 
 // Drain waits until no connection is parked, and none will be.
 func (c *Connections) Drain() {

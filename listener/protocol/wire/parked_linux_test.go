@@ -167,19 +167,43 @@ func TestParked_LastCall(t *testing.T) {
 	must(t, p.End(time.Hour))
 	p.ExpireIdle()
 	asks(t, conn, in, whole, 1)
-	if c.place.socket.park(p.lot.Set, &c.place.Entry, 0) {
+	if c.place.socket.park(p.Connections, &c.place.Entry, 0) {
 		t.Error("it was parked again")
 	}
 }
 
-// A socket that was closed is not parked.
-func TestParked_NotOnceClosed(t *testing.T) {
+// A client that sends an empty line after its request, as some do after a body, may be as idle as others.
+func TestParked_NotAfterAnEmptyLine(t *testing.T) {
+	answer := func(c *Connection, _ *Plain) error {
+		_, err := io.WriteString(c, answered)
+		return err
+	}
+	p := parksBy(t, stub{plain: answer, serve: func(x *Exchange) { must(t, answer(x.Conn, nil)) }})
+	conn, in, c := p.client(t)
+	asks(t, conn, in, whole, 1)
+	asks(t, conn, in, "\r\n", 0)
+	for !c.place.socket.isWaiting() {
+	}
+	for range 2 {
+		p.parkIdle()
+	}
+	asks(t, conn, in, whole, 1)
+}
+
+// A socket is not parked once it was closed, nor if its duplicate would get a reserved descriptor.
+func TestParked_Not(t *testing.T) {
 	_, server := accept(t, "127.0.0.1")
+	l := New(nil, nil)
+	defer l.lot.Close()
+	_, _, err := server.waiting()
+	must(t, err)
+	l.descriptors.border = 1
+	if server.park(l, &pollset.Entry{}, 0) {
+		t.Error("it was parked with a reserved descriptor")
+	}
 	must(t, server.Close())
-	s := pollset.New(nil)
-	defer s.Close()
-	if server.park(s, &pollset.Entry{}, 0) {
-		t.Error("it was parked")
+	if server.park(l, &pollset.Entry{}, 0) {
+		t.Error("it was parked after it was closed")
 	}
 	if err := server.Close(); !errors.Is(err, net.ErrClosed) {
 		t.Error(err)

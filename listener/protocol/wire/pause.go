@@ -52,7 +52,7 @@ func (c *Connection) pause(until time.Time) pauseEnd {
 	if !until.IsZero() && !time.Now().Before(until) {
 		return pauseDue
 	}
-	defer func() { c.readInForce, c.restsUntil = time.Time{}, 0 }() // the deadline has changed
+	defer func() { c.readInForce = past }() // the deadline has changed
 	for !c.deaf && len(c.held) < maxAhead {
 		if c.beginRead(until) {
 			return pauseWoken

@@ -11,7 +11,11 @@ import (
 // await prepares the connection to be read for the next part. some contains the bytes of that part
 // that have already been read, if any. The timeout of the first request's head starts when the
 // connection is accepted.
-func (c *Connection) await(some []byte) error {
+//
+// An idle connection, whose responses are sent before another request is read, has no deadline until
+// parkIdle parks it, unless it has sent empty lines: then it is not parked. When the server stops, the
+// client has a moment for one more request.
+func (c *Connection) await(some []byte) (err error) {
 	next := part{request: c.requests, kind: waiting}
 	switch {
 	case c.inBody:
@@ -22,10 +26,27 @@ func (c *Connection) await(some []byte) error {
 	if next != c.at {
 		c.enter(next)
 	}
-	if next.kind == waiting && next.request > 0 {
-		return c.rest(len(some) > 0)
+	idle, state := c.isIdle(), uint32(isIdle)
+	if idle && len(some) > 0 {
+		c.readExpires, state = c.TimeOf(c.idleSince+idleTimeout), isAlone
 	}
-	return c.enforce()
+	if c.readExpires != c.readInForce {
+		c.readInForce = c.readExpires
+		err = c.Conn.SetReadDeadline(c.readExpires)
+	}
+	if idle {
+		c.beginIdle(state)
+	}
+	if err == nil && c.from.isEnding() {
+		// ExpireIdle may have set the deadline in force by now, or this call may have replaced it.
+		expires := c.readExpires
+		if idle || !c.spoke.Load() {
+			expires = time.Now().Add(c.from.moment())
+		}
+		err = c.Conn.SetReadDeadline(expires)
+	}
+	c.rested = idle && err != nil
+	return err
 }
 
 // enter starts the timeout of a part.
@@ -40,56 +61,8 @@ func (c *Connection) enter(next part) {
 	case next.kind == inHead:
 		c.readExpires = time.Now().Add(headerTimeout)
 	default:
-		c.idleSince = c.from.clock.elapsed()
+		c.idleSince, c.readExpires = c.from.clock.elapsed(), time.Time{}
 	}
-}
-
-// rest makes the connection idle: its responses are sent before another request is read. When the deadline expires, the
-// connection is parked. The deadline is set again only once half of its time has passed, or if the
-// deadline in force is that of another part. A connection that has sent empty lines is not parked.
-// When the server stops, the client has a moment for one more request.
-func (c *Connection) rest(lines bool) (err error) {
-	if left := c.restsUntil - c.idleSince; lines {
-		err = c.restUntil(c.idleSince + idleTimeout)
-	} else if left < parkTime+clockTick || left > 2*parkTime+clockTick {
-		err = c.restUntil(c.idleSince + 2*parkTime + clockTick)
-	}
-	c.beginIdle(isIdle)
-	if err == nil && c.from.isEnding() { // its last response did not announce the close
-		err = c.Conn.SetReadDeadline(time.Now().Add(c.from.moment()))
-	}
-	c.rested = err != nil
-	return err
-}
-
-// restUntil sets the deadline of an idle connection, as time since the base of the clock.
-func (c *Connection) restUntil(at time.Duration) error {
-	c.restsUntil = at
-	until := c.TimeOf(at)
-	if until == c.readInForce {
-		return nil
-	}
-	c.readInForce = until
-	return c.Conn.SetReadDeadline(until)
-}
-
-// enforce sets the deadline of the part on the connection.
-func (c *Connection) enforce() error {
-	if c.readExpires != c.readInForce {
-		c.readInForce, c.restsUntil = c.readExpires, 0
-		if err := c.Conn.SetReadDeadline(c.readExpires); err != nil {
-			return err
-		}
-	}
-	if !c.from.isEnding() {
-		return nil
-	}
-	// ExpireIdle may have set the deadline in force by now, or this call may have replaced it.
-	expires := c.readExpires
-	if !c.spoke.Load() {
-		expires = time.Now().Add(c.from.moment())
-	}
-	return c.Conn.SetReadDeadline(expires)
 }
 
 // flush writes the responses so far, and notes if that fails.
@@ -123,9 +96,8 @@ func (c *Connection) lateness() string {
 func (c *Connection) Read(b []byte) (int, error) {
 	if len(c.held) > 0 {
 		c.arrived = c.heldAt
-		if c.Came = c.heldAt.Sub(c.from.clock.base); c.from.timed && c.heldAt.IsZero() { // the connection was parked
-			c.readAt = c.from.clock.exactly()
-			c.Came = c.readAt
+		if c.Came = c.heldAt.Sub(c.from.clock.base); c.heldAt.IsZero() { // the connection was parked
+			c.noteRead()
 		}
 		return c.ReadHeld(b), nil
 	}
@@ -142,10 +114,7 @@ func (c *Connection) Read(b []byte) (int, error) {
 		return 0, c.failed
 	}
 	c.leaveIdle()
-	if c.from.timed {
-		c.readAt = c.from.clock.exactly()
-		c.Came = c.readAt
-	}
+	c.noteRead()
 	if err != nil {
 		if err == errIdle || c.ended {
 			return n, err
@@ -160,6 +129,14 @@ func (c *Connection) Read(b []byte) (int, error) {
 		c.renew(n)
 	}
 	return n, err
+}
+
+// noteRead notes when the connection was read, if times are noted.
+func (c *Connection) noteRead() {
+	if c.from.timed {
+		c.readAt = c.from.clock.exactly()
+		c.Came = c.readAt
+	}
 }
 
 // hasMore reports whether anything was received and is not read yet, after the current request if
@@ -215,7 +192,7 @@ const (
 	isBusy    = iota
 	isIdle    // it reads for another request, with all responses sent
 	isLeaving // has been idle for some time, and is parked soon: see parkIdle
-	isAlone   // waits in its goroutine, without buffers
+	isAlone   // waits in its goroutine: without buffers, or because it has sent empty lines
 	isParked  // waits without a goroutine: see lot
 	isDelayed // the same, with a delayed reply
 )
@@ -238,12 +215,13 @@ func (c *Connection) takeIdle() bool {
 	}
 }
 
-// leaveIdle makes the connection no longer idle. If ExpireIdle or wake has already done so, leaveIdle waits until
-// they have set their deadlines: a deadline that is set later would apply to the request.
+// leaveIdle makes the connection no longer idle. If ExpireIdle or parkIdle has already done so,
+// leaveIdle waits until they have set their deadlines: one that is set later would apply to the request.
 func (c *Connection) leaveIdle() {
 	if c.resting && c.idle.Swap(isBusy) == isBusy {
 		c.from.hurrying.Lock()
 		defer c.from.hurrying.Unlock()
+		c.readInForce = past
 	}
 	c.resting = false
 }

@@ -42,7 +42,7 @@ func (c *Connection) secure() bool {
 		return false
 	}
 	c.secured = &stream{conn, socket}
-	c.readInForce, c.writeExpires = time.Time{}, 0
+	c.readInForce, c.writeExpires = past, 0
 	c.readExpires = time.Now().Add(headerTimeout)
 	return true
 }

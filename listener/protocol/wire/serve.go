@@ -410,7 +410,7 @@ var preface = []byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 func (c *Connection) park() bool {
 	c.freeBuffers()
 	c.large, c.grows = false, false
-	c.readInForce, c.restsUntil = c.TimeOf(c.idleSince+idleTimeout), 0
+	c.readInForce = c.TimeOf(c.idleSince + idleTimeout)
 	err := c.Conn.SetReadDeadline(c.readInForce)
 	c.beginIdle(isAlone)
 	if err == nil && c.from.isEnding() {
@@ -425,7 +425,6 @@ func (c *Connection) park() bool {
 		_ = c.CloseNow() // the client expects no response
 		return false
 	}
-	c.readInForce = time.Time{}
 	c.held = c.first[:n]
 	return true
 }

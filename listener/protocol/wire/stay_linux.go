@@ -109,10 +109,7 @@ func (s *stay) once(fd uintptr) bool {
 func (s *stay) answers(b []byte) bool {
 	c := s.c
 	c.leaveIdle()
-	if c.from.timed {
-		c.readAt = c.from.clock.exactly()
-		c.Came = c.readAt
-	}
+	c.noteRead()
 	if whole, err := c.look(b); !whole || err != nil || !c.isPlain || c.size != len(b) {
 		return false // the loop finds the same
 	}
@@ -134,7 +131,7 @@ const sentAtOnce = 64 << 10
 // nothing over TLS, nor after an error.
 func (c *Connection) WriteNow(b []byte) int {
 	s, ok := c.Conn.(*accepted)
-	if !ok || c.secured != nil || !s.begin() {
+	if !ok || c.secured != nil || !s.begin(false) {
 		return 0
 	}
 	defer s.end()

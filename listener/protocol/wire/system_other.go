@@ -27,18 +27,17 @@ func (c *Connection) asksInside() (left, inside bool) { return false, false }
 // lot is where connections are parked: nowhere.
 type lot struct{}
 
-func (lot) Close()             {}
-func (lot) End()               {}
-func (lot) Expire()            {}
-func (lot) forget(*Connection) {}
-func (lot) hurry(*Connection)  {}
+func (lot) Close()                           {}
+func (lot) End()                             {}
+func (lot) Expire()                          {}
+func (lot) forget(*Connection)               {}
+func (lot) hurry(*Connection, time.Duration) {}
 
 type place struct{ late bool }
 
 func (*place) open(net.Conn) {}
 
 func (c *Connections) logDrops() {}
-func (c *Connections) parkIdle() {}
 func (c *Connections) openLot()  {}
 
 // Park does nothing: the connection needs a goroutine.

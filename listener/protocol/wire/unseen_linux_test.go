@@ -18,7 +18,7 @@ func TestParked_FindsTheEndThatCameWithTheLastRequest(t *testing.T) {
 	for _, requests := range []int{1, 3} {
 		p := parks(t)
 		client, in, _ := p.client(t)
-		_ = client.SetDeadline(time.Now().Add(10 * parkTime)) // then reading fails
+		_ = client.SetDeadline(time.Now().Add(50 * leaveTime)) // then reading fails
 		for range requests - 1 {
 			asks(t, client, in, whole, 1)
 		}
@@ -29,7 +29,7 @@ func TestParked_FindsTheEndThatCameWithTheLastRequest(t *testing.T) {
 		if rest, err := io.ReadAll(in); string(rest) != answered || err != nil {
 			t.Errorf("got %q, %v; want a response and the end", rest, err)
 		}
-		if took := time.Since(begun); took >= parkTime {
+		if took := time.Since(begun); took >= 5*leaveTime {
 			t.Errorf("the end was found after %v", took)
 		}
 	}
@@ -66,7 +66,7 @@ func TestServe_NothingFollowsAResponseThatIsNotWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = client.SetDeadline(time.Now().Add(10 * parkTime)) // then reading fails
+	_ = client.SetDeadline(time.Now().Add(50 * leaveTime)) // then reading fails
 	answer := make([]byte, 5)
 	_, _ = io.WriteString(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n") // if it fails, there is no answer
 	if _, err := io.ReadFull(client, answer); err != nil {
@@ -99,7 +99,7 @@ func TestSweep_FindsARequestBehindUrgentData(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun := time.Now()
-	_ = client.SetDeadline(begun.Add(10 * parkTime)) // then reading fails
+	_ = client.SetDeadline(begun.Add(50 * leaveTime)) // then reading fails
 	raw, err := client.(*net.TCPConn).SyscallConn()
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func TestSweep_FindsARequestBehindUrgentData(t *testing.T) {
 	if _, err := io.ReadFull(client, make([]byte, 2)); err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(begun); took >= parkTime {
+	if took := time.Since(begun); took >= 5*leaveTime {
 		t.Errorf("the second request was found after %v, when the connection was parked", took)
 	}
 	_ = client.Close()
