@@ -81,7 +81,7 @@ func (s *source) unclosedQuote(line int) int {
 	if line < len(s.starts) {
 		end = s.starts[line]
 	}
-	for at, left := 0, tried; left > 0; {
+	for at, left := 0, tried; left > 0 && at <= end; { // a text may go on behind the end
 		next := openedQuote.FindStringSubmatchIndex(s.text[at:end])
 		if next == nil {
 			return -1
