@@ -27,8 +27,9 @@ type pace struct{ beats, echoes time.Duration }
 // A sleeping process needs about 100 µs of CPU time each time it is woken; a process with many
 // requests is awake anyway.
 var (
-	// full is the pace at fullRate requests a second or more. In three seconds, stalls of a few
-	// milliseconds a second are certain to cover some beats.
+	// full is the pace at fullRate requests a second or more, waitingRate of which wait: a stall of a
+	// few milliseconds a second delays those that arrive in it and those whose wait ends in it, and is
+	// certain to cover some beats in three seconds.
 	full = pace{5 * time.Millisecond, 500 * time.Millisecond}
 	// busy is the pace at busyRate requests a second or more. A stall of 20 ms covers one or two
 	// beats.
@@ -40,8 +41,9 @@ var (
 )
 
 const (
-	fullRate = 1000
-	busyRate = 100
+	fullRate    = 1000
+	waitingRate = 100
+	busyRate    = 100
 	// attentive is how long the pace stays unchanged after the rate of requests has dropped.
 	attentive = 2 * time.Second
 )
@@ -57,10 +59,11 @@ type Probe struct {
 	cancel    context.CancelFunc // nil before Start
 	stopped   bool
 	served    uint64      // number of requests, as passed to Served
+	waited    uint64      // number of requests that waited, as passed to Served
 	updated   time.Time   // when Served was last called
 	serving   time.Time   // when there last were requests
 	many      time.Time   // when there last were busyRate requests a second
-	most      time.Time   // when there last were fullRate requests a second
+	most      time.Time   // when there last were fullRate requests a second, and waitingRate that waited
 	figures   [2]figures  // measured without requests, and with requests
 	due       []time.Time // when the echoes that are not back yet were due, the earliest first
 	connected bool        // a connection was made: the server can be reached
@@ -143,9 +146,9 @@ func (p *Probe) Stop() {
 	p.ended.Wait()
 }
 
-// Served tells the probe the number of requests and messages so far, and how many requests are being
-// served: with few or none, the probe measures less often.
-func (p *Probe) Served(requests uint64, inFlight int64) {
+// Served tells the probe the number of requests and messages so far, how many requests had a latency or
+// waited for an upstream, and how many are being served: with few or none, the probe measures less often.
+func (p *Probe) Served(requests, waited uint64, inFlight int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
@@ -156,14 +159,15 @@ func (p *Probe) Served(requests uint64, inFlight int64) {
 	if requests != p.served || inFlight > 0 || stuck {
 		p.serving = now
 	}
-	rate := float64(requests-p.served) / now.Sub(p.updated).Seconds()
+	seconds := now.Sub(p.updated).Seconds()
+	rate := float64(requests-p.served) / seconds
 	if rate >= busyRate {
 		p.many = now
 	}
-	if rate >= fullRate {
+	if rate >= fullRate && float64(waited-p.waited) >= waitingRate*seconds {
 		p.most = now
 	}
-	p.served, p.updated = requests, now
+	p.served, p.waited, p.updated = requests, waited, now
 }
 
 // Figures returns what has been measured so far.

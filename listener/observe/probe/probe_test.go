@@ -166,14 +166,17 @@ func TestProbe_IsSeldomWithoutRequests(t *testing.T) {
 		t.Errorf("pace %v before any request, want %v", at, idle)
 	}
 	for _, c := range []struct {
-		requests uint64
-		inFlight int64
-		pace     pace
-	}{{0, 0, idle}, {5, 0, light}, {5, 0, idle}, {5, 1, light}, {99, 0, light}, {200, 0, busy}, {9000, 0, full}} {
+		requests, waited uint64
+		inFlight         int64
+		pace             pace
+	}{
+		{0, 0, 0, idle}, {5, 0, 0, light}, {5, 0, 0, idle}, {5, 0, 1, light}, {99, 0, 0, light}, {200, 0, 0, busy},
+		{9000, 0, 0, busy}, {18_000, 90, 0, busy}, {27_000, 300, 0, full}, {27_200, 500, 0, busy},
+	} {
 		p.serving, p.many, p.most, p.updated = time.Time{}, time.Time{}, time.Time{}, time.Now().Add(-time.Second)
-		p.Served(c.requests, c.inFlight)
+		p.Served(c.requests, c.waited, c.inFlight)
 		if at, serves := p.pace(), p.current() == &p.figures[1]; at != c.pace || serves == (c.pace == idle) {
-			t.Errorf("%d requests, %d in flight: pace %v, serving %v; want %v", c.requests, c.inFlight, at, serves, c.pace)
+			t.Errorf("%d requests, %d waited, %d in flight: pace %v, serving %v; want %v", c.requests, c.waited, c.inFlight, at, serves, c.pace)
 		}
 	}
 }
@@ -182,13 +185,13 @@ func TestProbe_IsSeldomWithoutRequests(t *testing.T) {
 // the stop took.
 func TestProbe_AStoppedProcessIsNotIdle(t *testing.T) {
 	p := New(&net.UnixAddr{Name: "x", Net: "unix"})
-	p.Served(500, 3)
+	p.Served(500, 300, 3)
 	p.serving, p.many, p.most, p.updated = p.serving.Add(-time.Hour), p.updated.Add(-time.Hour), p.updated.Add(-time.Hour), p.updated.Add(-time.Hour)
 	for range 2 { // before Served is called again, and afterwards
 		if at, serves := p.pace(), p.current() == &p.figures[1]; at != full || !serves {
 			t.Errorf("pace %v, serving %v; want %v", at, serves, full)
 		}
-		p.Served(500, 0)
+		p.Served(500, 300, 0)
 	}
 }
 
@@ -196,11 +199,11 @@ func TestProbe_AStoppedProcessIsNotIdle(t *testing.T) {
 // that are late then are those of a server with requests.
 func TestProbe_AServerThatAcceptsNothingIsNotIdle(t *testing.T) {
 	p := New(&net.UnixAddr{Name: "x", Net: "unix"})
-	p.Served(500, 0)
+	p.Served(500, 300, 0)
 	p.due = []time.Time{time.Now(), time.Now()}
 	for range 5 {
 		p.updated, p.serving = p.updated.Add(-time.Second), p.serving.Add(-time.Second)
-		p.Served(500, 0)
+		p.Served(500, 300, 0)
 	}
 	if p.current() != &p.figures[1] {
 		t.Error("it counts as idle, with echoes that are late")
@@ -208,7 +211,7 @@ func TestProbe_AServerThatAcceptsNothingIsNotIdle(t *testing.T) {
 	p.due = nil
 	for range 5 {
 		p.updated, p.serving = p.updated.Add(-time.Second), p.serving.Add(-time.Second)
-		p.Served(500, 0)
+		p.Served(500, 300, 0)
 	}
 	if p.current() == &p.figures[1] {
 		t.Error("it does not count as idle")

@@ -22,6 +22,17 @@ func arrivedBetween(a, b *Reading) Arrived {
 	return s
 }
 
+// openingBetween returns the share of requests and messages that came over a new connection, for which an
+// echo stands. It is 1 if there were none, and while echoes do not come back: then no connection is made.
+func openingBetween(a, b *Reading) float64 {
+	before, after := &a.Counts.Arrivals, &b.Counts.Arrivals
+	came := after.Requests - before.Requests + b.All.Received + b.All.Sent - a.All.Received - a.All.Sent
+	if came == 0 || b.Probe.Waiting.Count > 1 {
+		return 1
+	}
+	return float64(after.First-before.First) / float64(came)
+}
+
 // stopsOf returns the stops up to the reading b that the load generator made. It leaves out those since
 // the reading a during which the server may have stood still, because the probe was late by a quarter
 // of their length, and those that the server's responses may have caused: a load generator that waits

@@ -29,8 +29,10 @@ func (s *Sample) lateness(thresholds Thresholds, most float64) (worst *Late, cer
 	for i := range checks {
 		if c := &checks[i]; c.probed != nil { // a request passes once, over a kept connection or over a new one
 			limit, _ := thresholds.of(c)
-			share, evidence := lateShare(c.probed(s), limit)
-			passing, proven, probed[c.code] = max(passing, share), max(proven, evidence), share
+			l, of := c.probed(s)
+			share, evidence := lateShare(l, limit)
+			passing, proven = passing+of*max(share-passing, 0), proven+of*max(evidence-proven, 0)
+			probed[c.code] = of * share
 		}
 	}
 	for i := range s.timings {
@@ -57,11 +59,11 @@ func (s *Sample) lateness(thresholds Thresholds, most float64) (worst *Late, cer
 }
 
 // lateBy returns how many requests were late by parts that are timed for each request, in total and by
-// part. If all of them have a latency, the other parts are over before it is, or make its end late.
+// part.
 func (t *timing) lateBy(thresholds Thresholds) (all uint64, parts map[string]uint64) {
 	for i := range checks {
 		c := &checks[i]
-		if c.each == nil || c.least == nil && t.isTimed() {
+		if c.each == nil {
 			continue
 		}
 		limit, _ := thresholds.of(c)
@@ -138,14 +140,9 @@ func (a *levels) with(b *levels, join func(x, y float64) float64) (all levels) {
 }
 
 // levels returns what the server added to the responses of an endpoint after it had read the requests.
-// Every request was measured, so this is exact. For responses with a latency, the server does its own
-// work during the latency.
+// Every request was measured, so this is exact.
 func (t *timing) levels() levels {
-	late := levelsIn(t.late, t.requests)
-	if t.isTimed() {
-		return late
-	}
-	all := levelsIn(t.own, t.requests)
+	late, all := levelsIn(t.late, t.requests), levelsIn(t.own, t.requests)
 	for _, part := range [...]histogram.Snapshot{t.upstream, t.place} {
 		if part.Count > 0 {
 			one := levelsIn(part, t.requests)

@@ -54,7 +54,7 @@ func (s *source) Read() Reading {
 	r.usage = s.meter.read()
 	r.waits, r.pauses = readRuntime()
 	p := s.server.Probe()
-	p.Served(r.All.Served(), r.Counts.InFlight)
+	p.Served(r.All.Served(), r.All.InjectionError.Count+r.All.Upstream.Count, r.Counts.InFlight)
 	r.Probe = p.Figures()
 	r.Time = time.Now()
 	return r
@@ -105,8 +105,8 @@ func between(a, b *Reading) Sample {
 		WebhooksSent:     b.Webhooks.Delivered - a.Webhooks.Delivered, WebhooksDead: b.Webhooks.Dead - a.Webhooks.Dead,
 		WebhooksRefused: b.Webhooks.Refused - a.Webhooks.Refused, WebhooksUnstored: b.Webhooks.Unstored - a.Webhooks.Unstored,
 		WebhooksPending: b.Webhooks.Pending, WebhooksDue: b.Webhooks.Due,
-		times: timesBetween(a, b, &all),
-		Load:  loadBetween(&a.usage, &b.usage, apart),
+		times: timesBetween(a, b, &all), opening: openingBetween(a, b),
+		Load: loadBetween(&a.usage, &b.usage, apart),
 	}
 	full, handshakes := b.Counts.FullHandshakes()
 	fullBefore, before := a.Counts.FullHandshakes()

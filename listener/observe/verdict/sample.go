@@ -65,6 +65,7 @@ type Sample struct {
 	timings    []timing
 	times      Times[histogram.Snapshot] // what the Spreads summarize
 	dependence statistics.Dependence     // of the figures of the probe
+	opening    float64                   // share of requests that came over a new connection
 
 	Load
 }

@@ -231,7 +231,7 @@ func (s *Sampler) look() {
 	s.window = Between(&s.marks[0], &s.last)
 	judged := BetweenEndpoints(&s.recent[0], &s.last)
 	before := &s.seldom[max(len(s.seldom)-2, 0)]
-	seldom := Sample{Time: s.window.Time, timings: timings(before, &s.last, seldomMost)}
+	seldom := Sample{Time: s.window.Time, timings: timings(before, &s.last, seldomMost), opening: openingBetween(before, &s.last)}
 	seldom.times.Probe, seldom.times.Echo = probed(&before.Probe, &s.last.Probe)
 	s.verdict = s.held.add(judge(&judged, s.sized(&judged), s.thresholds), judgeSeldom(&seldom, s.thresholds), s.window.Time)
 	s.logVerdict()

@@ -207,8 +207,9 @@ func TestSampler_MessagesAreServed(t *testing.T) {
 	s.serve("WebSocket /ws", 101, 50, time.Microsecond)
 	sampler := s.sampler(slog.New(slog.DiscardHandler))
 	s.counts.Endpoints[0].Received, s.counts.Endpoints[0].Sent = 300, 400
+	s.counts.Arrivals.Requests, s.counts.Arrivals.First = 5, 5
 	r := s.after(time.Second)
-	r.Probe.Serving.Beats = every(40)
+	r.Probe.Serving.Beats, r.Probe.Serving.Echoes = every(40), every(90)
 	sampler.Take(r)
 	v, window := sampler.Current()
 	if v.Idle || window.Messages != 700 || v.Late == nil || v.Late.Requests != 700 || v.Late.Share != 1 {
@@ -216,6 +217,31 @@ func TestSampler_MessagesAreServed(t *testing.T) {
 	}
 	if !strings.Contains(v.Size, "at most 40") || !strings.Contains(v.Size, "messages of WebSocket /ws") {
 		t.Errorf("got %q", v.Size)
+	}
+	if !slices.Equal(reasonsOf(v), []string{"probe-p99"}) {
+		t.Errorf("%+v, want no echo: one in a hundred came over a new connection", v.Reasons)
+	}
+}
+
+// Work during a latency delays no response, unless the latency ends late.
+func TestSampler_WorkDuringALatencyIsNoReason(t *testing.T) {
+	for _, c := range []struct {
+		timed, late int
+		want        []string
+	}{{2000, 0, nil}, {1998, 0, nil}, {2000, 15, nil}, {1900, 0, []string{"own-p99"}}} {
+		s := newScene("GET /a")
+		sampler := s.sampler(slog.New(slog.DiscardHandler))
+		e := &s.counts.Endpoints[0]
+		e.Requests, e.Service = 2000, histogram.Of(slices.Repeat([]time.Duration{5 * time.Millisecond}, 2000)...)
+		e.Total = histogram.Of(slices.Repeat([]time.Duration{20 * time.Millisecond}, 2000)...)
+		e.InjectionError = histogram.Of(append(slices.Repeat([]time.Duration{6 * time.Millisecond}, c.late), make([]time.Duration, c.timed-c.late)...)...)
+		r := s.after(time.Second)
+		r.Probe.Serving.Beats = every(0)
+		sampler.Take(r)
+		v, _ := sampler.Current()
+		if added := *v.Added.High > 4; !slices.Equal(reasonsOf(v), c.want) || added != (c.want != nil || c.late > 0) {
+			t.Errorf("%d of 2,000 have a latency, %d end late: %+v, %s", c.timed, c.late, v.Reasons, v.Size)
+		}
 	}
 }
 

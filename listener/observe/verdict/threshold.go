@@ -64,8 +64,8 @@ type check struct {
 	what    string  // message, with %s for the figure
 	// figure returns the figure that is compared with the threshold; nil if it is unknown.
 	figure func(s *Sample) *float64
-	// probed, if set instead, returns what a probe measured.
-	probed func(s *Sample) histogram.Snapshot
+	// probed, if set instead, returns what a probe measured, and the share of requests it stands for.
+	probed func(s *Sample) (l histogram.Snapshot, of float64)
 	// each, if set instead, returns the durations of one endpoint. The endpoint whose 99th
 	// percentile exceeds its threshold the most is reported. least returns a lower bound for the
 	// threshold of an endpoint; nil means no lower bound.
@@ -76,22 +76,22 @@ type check struct {
 	// explains is set for a figure that does not affect a client by itself. It becomes a reason if
 	// its threshold is set explicitly, or if nothing measured its effect.
 	explains bool
-	effect   func(s *Sample) histogram.Snapshot // what measures its effect; nil if that is always measured
+	effect   func(s *Sample) (histogram.Snapshot, float64) // what measures its effect; nil if that is always measured
 	// generator is set for an explanation that is about the load generator. It never becomes a
 	// reason. say, if set, returns its message.
 	generator bool
 	say       func(s *Sample) string
 }
 
-func beats(s *Sample) histogram.Snapshot  { return s.times.Probe }
-func echoes(s *Sample) histogram.Snapshot { return s.times.Echo }
+func beats(s *Sample) (histogram.Snapshot, float64)  { return s.times.Probe, 1 }
+func echoes(s *Sample) (histogram.Snapshot, float64) { return s.times.Echo, s.opening }
 
 // checks contains all checks in the order in which they are listed: the reasons, then the explanations.
 var checks = []check{
 	{code: "accept", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.AcceptFailures)) }, what: "%s times a connection could not be accepted"},
 	{code: "backlog", unit: number, figure: func(s *Sample) *float64 { return s.ListenDrops }, what: "%s times the system dropped a connection because too many waited to be accepted"},
 	{code: "probe-p99", unit: milliseconds, initial: 2, probed: beats, what: "the probe was %s late at the 99th percentile, as requests are"},
-	{code: "echo-p99", unit: milliseconds, initial: 2, probed: echoes, what: "a connection of the server to itself, and a byte there and back, took %s at the 99th percentile"},
+	{code: "echo-p99", unit: milliseconds, initial: 2, probed: echoes, what: "new connections delayed one request in a hundred by %s, as measured by connections of the server to itself"},
 	{code: "own-p99", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.own }, what: "the server's own work on a request took %s at the 99th percentile"},
 	{code: "upstream-p99", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.upstream }, what: "requests waited %s at the 99th percentile for the URL that their answers come from"},
 	{code: "upstream-wait", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.place }, what: "requests waited %s at the 99th percentile for a free connection to their upstream"},
@@ -122,7 +122,8 @@ var checks = []check{
 func (c *check) look(s *Sample, limit float64) (figure *float64, of string, at float64) {
 	switch {
 	case c.probed != nil:
-		return probeLate(c.probed(s), limit), "", limit
+		l, of := c.probed(s)
+		return probeLate(l, of, limit), "", limit
 	case c.each == nil:
 		return c.figure(s), "", limit
 	}
@@ -134,7 +135,7 @@ func (c *check) look(s *Sample, limit float64) (figure *float64, of string, at f
 			own = max(own, c.least(t))
 		}
 		p99 := Milliseconds(durations.Quantile(0.99))
-		if p99 > own && p99-own > *figure-at && exceeds(durations, own) {
+		if p99 > own && p99-own > *figure-at && exceeds(durations, own, 0.01) {
 			*figure, of, at = p99, t.name, own
 		}
 	}

@@ -10,9 +10,9 @@ import (
 
 // timing contains how long the requests of one endpoint took during a period.
 type timing struct {
-	name     string // name of the endpoint; "" for all requests together
-	requests uint64 // requests that were answered, and messages of a WebSocket
-	own      histogram.Snapshot
+	name     string             // name of the endpoint; "" for all requests together
+	requests uint64             // requests that were answered, and messages of a WebSocket
+	own      histogram.Snapshot // empty if all requests had a latency: the work is over before it is, or ends it late
 	upstream histogram.Snapshot // the wait of all its requests for remote bodies; empty if none had to wait
 	place    histogram.Snapshot // the wait for a place at an upstream; empty if none had to wait
 	injected histogram.Snapshot
@@ -38,8 +38,8 @@ func timingBetween(name string, a, b *record.EndpointCounts) timing {
 	t := timing{name: name, own: b.Service.Since(a.Service), injected: b.Injected.Since(a.Injected), late: b.InjectionError.Since(a.InjectionError)}
 	t.total, t.upstream, t.place = b.Total.Since(a.Total), b.Fetched.Since(a.Fetched), b.UpstreamWait.Since(a.UpstreamWait)
 	t.requests = t.total.Count + b.Received - a.Received + b.Sent - a.Sent
-	if t.isTimed() { // these waits are part of the latency
-		t.upstream, t.place = histogram.Snapshot{}, histogram.Snapshot{}
+	if t.isTimed() { // these are part of the latency
+		t.own, t.upstream, t.place = histogram.Snapshot{}, histogram.Snapshot{}, histogram.Snapshot{}
 	}
 	if t.upstream.Count > 0 {
 		t.upstream = t.upstream.OutOf(t.total.Count) // most requests may have been served from a copy
@@ -59,20 +59,16 @@ func (t *timing) isTimed() bool {
 
 // added estimates how much the server added to 99 of 100 responses, to compare endpoints.
 func (t *timing) added() time.Duration {
-	late := t.late.Quantile(0.99)
-	if t.isTimed() {
-		return late
-	}
-	return max(late, t.own.Quantile(0.99)+t.upstream.Quantile(0.99)+t.place.Quantile(0.99))
+	return max(t.late.Quantile(0.99), t.own.Quantile(0.99)+t.upstream.Quantile(0.99)+t.place.Quantile(0.99))
 }
 
-// exceeds reports whether the 99th percentile of durations is certainly above a limit in
-// milliseconds: among few requests, one slow request means little.
-func exceeds(l histogram.Snapshot, limit float64) bool {
-	if Milliseconds(l.Quantile(0.99)) <= limit {
+// exceeds reports whether certainly more than a share of durations is above a limit in milliseconds:
+// among few requests, one slow request means little.
+func exceeds(l histogram.Snapshot, limit, share float64) bool {
+	if Milliseconds(l.Quantile(1-share)) <= limit {
 		return false
 	}
-	expected := float64(l.Count) / 100
+	expected := float64(l.Count) * share
 	return float64(l.Over(asDuration(limit))) > expected+3*math.Sqrt(expected)+1
 }
 
@@ -81,21 +77,22 @@ func exceeds(l histogram.Snapshot, limit float64) bool {
 // three times.
 const provenLate = 5 * time.Millisecond
 
-// probeLate returns the 99th percentile of what a probe measured, in milliseconds. If there are few
+// probeLate returns how late the probe was for one request in a hundred, in milliseconds, if its figures
+// stand for a share of the requests: if that is all of them, the 99th percentile. If there are few
 // figures, the two largest are ignored, since they say little about 99 of 100 requests. The result
 // is at most the limit unless the limit is certainly exceeded: a probe that ran late by some time
 // proves that all requests during that time, except for a period of length limit at its end, were
 // later than the limit. The result is nil if there are no figures.
-func probeLate(l histogram.Snapshot, limit float64) *float64 {
+func probeLate(l histogram.Snapshot, of, limit float64) *float64 {
 	switch {
 	case l.Count == 0:
 		return nil
-	case l.Count <= 2:
+	case l.Count <= 2 || of <= 0.01:
 		return new(0.0)
 	}
-	p99 := Milliseconds(l.Quantile(min(0.99, 1-2.5/float64(l.Count))))
-	if p99 > limit && (l.Above(asDuration(limit)) < provenLate || l.Count < 100 && !exceeds(l, limit)) {
-		p99 = limit
+	late := Milliseconds(l.Quantile(min(1-0.01/of, 1-2.5/float64(l.Count))))
+	if late > limit && (l.Above(asDuration(limit)) < provenLate || l.Count < 100 && !exceeds(l, limit, 0.01/of)) {
+		late = limit
 	}
-	return &p99
+	return &late
 }

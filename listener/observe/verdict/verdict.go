@@ -69,15 +69,13 @@ func judge(s, sized *Sample, thresholds Thresholds) Verdict {
 		switch {
 		case !known:
 			v.Unknown = append(v.Unknown, c.code)
-		case r != nil && c.explains && (c.generator || !set && (c.effect == nil || c.effect(s).Count > 0)):
+		case r != nil && c.explains && (c.generator || !set && c.isMeasured(s)):
 			v.Explanations = append(v.Explanations, *r)
 		case r != nil:
 			v.Reasons = append(v.Reasons, *r)
 			alone = alone || c.each != nil || c.probed != nil
 			if c.probed != nil {
-				if blamed = max(blamed, r.Number); c.probed(s).Count < 100 { // too few for a bound
-					blamed = max(blamed, Milliseconds(c.probed(s).Max))
-				}
+				blamed = max(blamed, r.Number, c.longest(s))
 			}
 		}
 	}
@@ -87,6 +85,30 @@ func judge(s, sized *Sample, thresholds Thresholds) Verdict {
 	}
 	v.Trusted = len(v.Reasons) == 0
 	return v
+}
+
+// isMeasured reports whether a probe measured the effect of what a check finds, if it has one.
+func (c *check) isMeasured(s *Sample) bool {
+	if c.effect == nil {
+		return true
+	}
+	l, _ := c.effect(s)
+	return l.Count > 0
+}
+
+// longest returns a bound of the times that a probe has too few figures to bound by a percentile, in
+// milliseconds; 0 if it has enough. If only connections were delayed, the delay may have begun right
+// after an echo that was on time.
+func (c *check) longest(s *Sample) float64 {
+	l, _ := c.probed(s)
+	if l.Count >= 100 {
+		return 0
+	}
+	most := Milliseconds(l.Max)
+	if l.Max > 2*s.times.Probe.Max {
+		most += min(most, 1000*s.Seconds/float64(l.Count))
+	}
+	return most
 }
 
 // judgeTogether adds the reason that several parts of requests are late together, unless one of them is

@@ -20,7 +20,7 @@ import (
 // on a system that reports all figures.
 func busySample() Sample {
 	return Sample{
-		Time: time.Date(2026, 1, 2, 3, 4, 15, 0, time.UTC), Seconds: 10, Requests: 1000, times: Times[histogram.Snapshot]{Probe: every(0), Echo: every(0)},
+		Time: time.Date(2026, 1, 2, 3, 4, 15, 0, time.UTC), Seconds: 10, Requests: 1000, times: Times[histogram.Snapshot]{Probe: every(0), Echo: every(0)}, opening: 1,
 		Load: Load{
 			CPU: new(0.5), CPULimit: 2, CPUWait: new(0.0), Throttled: new(0.0), MachineCPU: new(0.3), Steal: new(0.0), Pressure: new(0.0), ListenDrops: new(0.0),
 			Descriptors: 100, DescriptorLimit: 1000,
@@ -205,12 +205,8 @@ func TestJudge_PartsAreLateTogether(t *testing.T) {
 		return histogram.Of(append(slices.Repeat([]time.Duration{0}, n-late), slices.Repeat([]time.Duration{by}, late)...)...)
 	}
 	timed := func(n, late int) timing {
-		t := timing{name: "GET /timed", requests: uint64(n), late: some(n, late, 6*ms), injected: some(n, n, 20*ms), total: some(n, n, 20*ms)}
-		t.own = some(n, late, 6*ms) // is part of late
-		return t
+		return timing{name: "GET /timed", requests: uint64(n), late: some(n, late, 6*ms), injected: some(n, n, 20*ms), total: some(n, n, 20*ms)}
 	}
-	counting := timed(4500, 36) // and one request of which only the response time has been counted
-	counting.total = some(4501, 4501, 20*ms)
 	for name, c := range map[string]struct {
 		beats, echoes histogram.Snapshot
 		all           []timing
@@ -219,7 +215,6 @@ func TestJudge_PartsAreLateTogether(t *testing.T) {
 		"arrivals and answers": {some(600, 4, 7*ms), some(6, 0, 0), []timing{timed(4500, 36)},
 			"GET /timed: 1.47 % of the requests were late by one part or another (injection-p99 0.8 %, probe-p99 0.67 %); expected at most 1 %"},
 		"answers alone":           {some(600, 0, 0), some(6, 0, 0), []timing{timed(4500, 36)}, ""},
-		"a request half counted":  {some(600, 0, 0), some(6, 0, 0), []timing{counting}, ""},
 		"arrivals alone":          {some(600, 4, 7*ms), some(6, 0, 0), []timing{timed(4500, 0)}, ""},
 		"one late echo":           {some(600, 0, 0), some(6, 1, 7*ms), []timing{timed(4500, 36)}, ""},
 		"two late beats":          {some(600, 2, 7*ms), some(6, 0, 0), []timing{timed(4500, 36)}, ""},
@@ -244,6 +239,36 @@ func TestJudge_PartsAreLateTogether(t *testing.T) {
 		if max(sum, v.Late.Parts["echo-p99"])-v.Late.Share > 1e-9 || v.Late.Requests != 4500 {
 			t.Errorf("%s: %+v, want the sum of the parts", name, v.Late)
 		}
+	}
+}
+
+// Echoes stand for the requests over new connections: 1 % of all requests must be late by them.
+func TestJudge_EchoesStandForNewConnections(t *testing.T) {
+	const ms = time.Millisecond
+	late := func(n int) histogram.Snapshot { // of 200 echoes
+		return histogram.Of(append(slices.Repeat([]time.Duration{0}, 200-n), slices.Repeat([]time.Duration{9 * ms}, n)...)...)
+	}
+	for _, c := range []struct {
+		opening float64
+		late    int
+		trusted bool
+		share   float64
+	}{
+		{1, 2, true, 0.01}, {1, 4, false, 0.02}, {0.5, 4, true, 0.01}, {0.5, 6, false, 0.015}, {0.1, 20, true, 0.01}, {0.1, 23, false, 0.0115},
+		{0.01, 200, true, 0.01}, {0, 200, true, 0}, {0.011, 200, false, 0.011},
+	} {
+		s := busySample()
+		s.times.Echo, s.opening, s.timings = late(c.late), c.opening, []timing{slow("GET /a", 1000, 0, 0)}
+		v := judged(&s, nil)
+		if v.Trusted != c.trusted || !v.Trusted && !slices.Equal(reasonsOf(v), []string{"echo-p99"}) || math.Abs(v.Late.Share-c.share) > 1e-9 {
+			t.Errorf("%v of the requests over new connections, %d of 200 echoes late: %+v, %+v", c.opening, c.late, v.Reasons, v.Late)
+		}
+	}
+	// Beats and echoes are late at different times, and a tenth of the requests meets both.
+	s := busySample()
+	s.times.Probe, s.times.Echo, s.opening, s.timings = late(1), late(50), 0.1, []timing{slow("GET /a", 1000, 0, 0)}
+	if v := judged(&s, nil); math.Abs(v.Late.Share-(0.9*0.005+0.1*0.25)) > 1e-9 {
+		t.Errorf("%+v, want 0.9 of 0.5 %% and 0.1 of 25 %%", v.Late)
 	}
 }
 
@@ -310,12 +335,17 @@ func TestSize_IsABoundOfTheSum(t *testing.T) {
 	if v := judged(&s, nil); !strings.Contains(v.Size, "at most 4") {
 		t.Errorf("%s, want a wait of 4 s", v.Size)
 	}
-	s.timings, s.times.Echo = []timing{slow("GET /a", 100, 0, 0)}, histogram.Of(slices.Repeat([]time.Duration{9 * time.Second}, 6)...)
-	if v := judged(&s, nil); !strings.Contains(v.Size, "at most 9") || !slices.Equal(reasonsOf(v), []string{"echo-p99"}) {
-		t.Errorf("%s, want connections of 9 s", v.Size)
+	s.timings, s.times.Echo = []timing{slow("GET /a", 100, 0, 0)}, histogram.Of(slices.Repeat([]time.Duration{9 * time.Second}, 20)...)
+	if v := judged(&s, nil); !strings.Contains(v.Size, "at most 9500 ms") || !slices.Equal(reasonsOf(v), []string{"echo-p99"}) {
+		t.Errorf("%s, want connections of 9 s, and half a second until the first echo", v.Size)
 	}
+	s.times.Echo = histogram.Of(slices.Repeat([]time.Duration{30 * ms}, 20)...)
+	if v := judged(&s, nil); !strings.Contains(v.Size, "at most 60 ms") {
+		t.Errorf("%s, want twice the longest echo", v.Size)
+	}
+	s.times.Echo = histogram.Of(slices.Repeat([]time.Duration{9 * time.Second}, 20)...)
 	s.times.Probe = histogram.Of(slices.Repeat([]time.Duration{ms / 10}, 200)...)
-	if v := judged(&s, nil); !strings.Contains(v.Size, "about 9") || v.Added.Value != nil || v.Added.Samples != 200 {
+	if v := judged(&s, nil); !strings.Contains(v.Size, "about 9500 ms") || v.Added.Value != nil || v.Added.Samples != 200 {
 		t.Errorf("%s, %+v: 200 figures do not determine a 99th percentile", v.Size, v.Added)
 	}
 }

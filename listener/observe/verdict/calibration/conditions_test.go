@@ -56,6 +56,8 @@ type condition struct {
 	sized bool
 	// names is the code of the reason that the verdict must name; "" for any reason.
 	names string
+	// explains is the code of an explanation that the report must have; "" for any.
+	explains string
 	// webhooks returns how late webhooks were at their target; nil if there are none.
 	webhooks func() []time.Duration
 }
@@ -324,7 +326,7 @@ func overflow() condition {
 
 // descriptors makes idle connections use up all descriptors.
 func descriptors() condition {
-	return condition{name: "idle connections take all descriptors", mock: fixed, plan: plan{rate: 50, requests: []request{{bytes: get("/a"), fresh: true}}}, wrap: []string{"prlimit", "--nofile=80:80"},
+	return condition{name: "idle connections take all descriptors", mock: fixed, plan: plan{rate: 50, requests: []request{{bytes: get("/a"), fresh: true}}}, wrap: []string{"prlimit", "--nofile=80:80"}, sized: true,
 		induce: func(_ *testing.T, s *server, end <-chan struct{}) { idle(s, 200, end) }}
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -32,7 +33,7 @@ func parts(t *testing.T) []condition {
 		{name: "HTTP/2, stopped 50 ms each second", mock: fixed, plan: streams, induce: stopped(50 * ms), sized: true},
 		{name: "1,500/s with 20 ms, stopped 9 ms each second", mock: late, plan: plan{rate: 1500, requests: declared}, induce: stopped(9 * ms), sized: true},
 		{name: "300/s with 20 ms, stopped 20 ms each second", mock: late, plan: plan{rate: 300, requests: declared}, induce: stopped(20 * ms), sized: true},
-		fewPlaces(t), storm(), handshaking(),
+		fewPlaces(t), storm(), handshaking(), stalledGenerator(),
 	}
 }
 
@@ -81,6 +82,24 @@ func handshaking() condition {
 		}}
 }
 
+// stalledGenerator stops this process, which sends the requests, for 60 ms each second.
+func stalledGenerator() condition {
+	return condition{name: "the load generator stopped 60 ms each second", mock: fixed, plan: steady(1000), explains: "generator", sized: true,
+		induce: func(t *testing.T, _ *server, end <-chan struct{}) {
+			over := filepath.Join(t.TempDir(), "over") // the stopper must not end while this process is stopped
+			stopper := exec.Command("sh", "-c", `while [ ! -e "$1" ]; do sleep 0.94; kill -STOP $PPID; sleep 0.06; kill -CONT $PPID; done`, "sh", over)
+			if err := stopper.Start(); err != nil {
+				t.Error(err)
+				return
+			}
+			<-end
+			if err := os.WriteFile(over, nil, 0o600); err != nil {
+				t.Error(err)
+			}
+			_ = stopper.Wait()
+		}}
+}
+
 // beside runs this program next to the server, with a setting that says what to do, until the channel
 // is closed.
 func beside(t *testing.T, end <-chan struct{}, settings ...string) {
@@ -109,10 +128,11 @@ func shake(addr string) {
 // rundown says how a run went, as its report does.
 type rundown struct {
 	Verdict struct {
-		Trusted  bool
-		Decisive []string
-		Size     string
-		Added    *struct{ Value, High *float64 }
+		Trusted      bool
+		Decisive     []string
+		Size         string
+		Added        *struct{ Value, High *float64 }
+		Explanations []struct{ Code string }
 	}
 }
 
@@ -123,9 +143,10 @@ func (c *condition) checkRun(r *rundown, all time.Duration) (wrong string) {
 	case c.webhooks != nil:
 	case all > felt && v.Trusted:
 		return fmt.Sprintf("the run is falsely trusted, with a p99 of %v", all)
-	case slices.Equal(v.Decisive, []string{"echo-p99"}): // of new connections; this client keeps its own
 	case all < unfelt && !v.Trusted && !c.always:
 		return fmt.Sprintf("the run is not trusted (%s), with a p99 of %v", strings.Join(v.Decisive, " "), all)
+	case c.explains != "" && (!v.Trusted || !slices.Contains(v.Explanations, struct{ Code string }{c.explains})):
+		return fmt.Sprintf("trusted %v, explained by %v; expected trusted, and %s", v.Trusted, v.Explanations, c.explains)
 	}
 	if !c.sized || v.Added == nil {
 		return ""
