@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -345,10 +346,10 @@ func isTerminal(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// printVerdict prints the verdict.
+// printVerdict prints the verdict, its reasons, and what explains them or is about the load generator.
 func printVerdict(r *runs.Report, printf func(string, ...any)) {
 	printf("%d requests. %s", r.Total.Requests, r.Verdict.Text)
-	for _, c := range r.Verdict.Reasons {
+	for _, c := range slices.Concat(r.Verdict.Reasons, r.Verdict.Explanations) {
 		printf("%s: %s: %s", c.Replica, c.Code, c.Text)
 	}
 }

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -117,5 +118,16 @@ func TestOrder_SettleIsSentWithAUnit(t *testing.T) {
 		if err != nil || o.Settle != want {
 			t.Errorf("--settle %s: %q, %v; want %s", text, o.Settle, err, want)
 		}
+	}
+}
+
+// What the load generator did is printed for a run that can be trusted, too.
+func TestPrintVerdict_ExplanationsFollowTheReasons(t *testing.T) {
+	var b strings.Builder
+	printVerdict(&runs.Report{Verdict: runs.RunVerdict{
+		Text: "T.", Reasons: []runs.RunCause{{Code: "late", Text: "slow", Replica: "a:1"}}, Explanations: []runs.RunCause{{Code: "generator", Text: "it stopped", Replica: "b:1"}},
+	}}, func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) })
+	if want := "0 requests. T.\na:1: late: slow\nb:1: generator: it stopped\n"; b.String() != want {
+		t.Errorf("got %q, want %q", b.String(), want)
 	}
 }

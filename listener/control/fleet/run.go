@@ -94,6 +94,9 @@ func (f *Fleet) Begin(ctx context.Context, b Beginning) (*Run, error) {
 	r.begin = time.Now()
 	if s := b.Schedule; s != nil {
 		b.Schedule = &arrivals.NewSchedule{Rate: s.Rate / float64(len(r.parts)), Process: s.Process}
+		if b.Schedule.Rate < arrivals.LowestRate {
+			return nil, fmt.Errorf("a rate of %v requests a second is %.3g for each of %d replicas; expected at least %d for each", s.Rate, b.Schedule.Rate, len(r.parts), arrivals.LowestRate)
+		}
 	}
 	body, err := json.Marshal(map[string]any{"id": r.ID, "name": r.Name, "fleet": r.member, "settle": b.Settle, "schedule": b.Schedule})
 	if err != nil {

@@ -124,7 +124,8 @@ func (f *Fleet) verdict(r *Report) RunVerdict {
 			v.Changes = append(v.Changes, c)
 		}
 		if own.Late != nil && (v.Late == nil || own.Late.Share > v.Late.Share) {
-			v.Late = own.Late
+			v.Late = new(*own.Late)
+			v.Late.Replica = p.Address
 		}
 		if added := own.Added; added != nil && (v.Added == nil || added.High != nil && *added.High > widest) {
 			if v.Size, v.Added = p.Address+": "+own.Size, added; added.High != nil {

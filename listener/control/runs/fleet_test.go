@@ -189,3 +189,12 @@ func TestSample_AddLeavesNoFigureOut(t *testing.T) {
 		}
 	}
 }
+
+// The largest share of late requests is that of one replica, which is named.
+func TestFleet_LateNamesItsReplica(t *testing.T) {
+	one, two := partOf("x", 10, time.Millisecond), partOf("x", 10, time.Millisecond)
+	one.Verdict.Late, two.Verdict.Late = &verdict.Late{Endpoint: "GET /a", Share: 0.01}, &verdict.Late{Endpoint: "GET /b", Share: 0.02}
+	if late := fleetOf(one, two).Report().Verdict.Late; late.Replica != "b" || late.Endpoint != "GET /b" || two.Verdict.Late.Replica != "" {
+		t.Errorf("%+v, want GET /b of the replica b", late)
+	}
+}

@@ -16,6 +16,10 @@ const (
 	Poisson  = "poisson"  // requests at random times, independent of each other
 )
 
+// LowestRate is the lowest rate of a schedule, in requests a second: with fewer, it is not known when a load
+// ends.
+const LowestRate = 10
+
 // Schedule is what a load generator was told to do.
 type Schedule struct {
 	Rate    float64 `json:"rate" doc:"requests a second"`
@@ -29,7 +33,7 @@ type NewSchedule Schedule
 func (s *NewSchedule) Problem() string {
 	switch {
 	case s == nil:
-	case !(s.Rate >= 10 && s.Rate <= 10_000_000): // with fewer requests, it is not known when a load ends
+	case !(s.Rate >= LowestRate && s.Rate <= 10_000_000):
 		return fmt.Sprintf("schedule.rate is %v; expected a number of requests a second, from 10 to 10000000", s.Rate)
 	case s.Process != "" && s.Process != Constant && s.Process != Poisson:
 		return fmt.Sprintf("schedule.process is %q; expected constant or poisson", s.Process)

@@ -19,6 +19,7 @@ type Late struct {
 	Requests uint64             `json:"requests" doc:"its requests, or the messages of a WebSocket"`
 	Share    float64            `json:"share" doc:"share of them that were late, at most: the sum of the parts"`
 	Parts    map[string]float64 `json:"parts" doc:"share that each part made late, by the code of the part's threshold"`
+	Replica  string             `json:"replica,omitempty" doc:"replica whose requests they are, in a run of a fleet"`
 }
 
 // lateness returns the endpoint with the largest share of late requests, and whether more than most

@@ -623,6 +623,10 @@ func reported(t *testing.T, dir string) *runs.Report {
 func TestFleetRun_ReportsAndPassesTheCommandThrough(t *testing.T) {
 	t.Parallel()
 	all := threeOf(t)
+	code, _, stderr := Refused(t, nil, "fleet", "run", "--admin", all[1].address, "--rate", "25", "--", "true")
+	if want := "a rate of 25 requests a second is 8.33 for each of 3 replicas; expected at least 10 for each"; code != 1 || !strings.Contains(stderr, want) {
+		t.Errorf("exit code %d, %q; want 1, and %q", code, stderr, want)
+	}
 	for _, code := range []int{0, 7} {
 		dir := t.TempDir()
 		p := runAround(t, dir, []string{"--name", "by hand", "--admin", all[1].address, "--hdr"}, awaitingGo(code)...)
