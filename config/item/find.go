@@ -16,7 +16,7 @@ type Find struct {
 	Name  string
 	In    syntax.Text // the set
 	Where []Where     // members and the operands that they must equal
-	Pick  string      // which of several rows: one of Picks; "" means the first
+	Pick  string      // which of several rows: one of Picks; "" means the first, all a list of all of them
 	Hash  syntax.Text // an operand: equal values pick the same row; instead of Pick
 }
 
@@ -28,13 +28,13 @@ type Where struct {
 
 // Picks are the ways of choosing one of several rows, the default first. The slice must not be
 // modified.
-var Picks = []string{"first", "newest", "next", "once", "random"}
+var Picks = []string{"first", "newest", "next", "once", "random", "all"}
 
 var findFields = []table.Field[Find]{
 	table.Of[Find](table.Row{Key: "in", Doc: "the set", Required: true, Kinds: table.Texts, Filled: true}),
 	table.Of[Find](table.Row{Key: "key", Of: "key", Unless: "where", Doc: "an operand: the key of the row", Kinds: table.Scalars}),
 	table.By[Find](table.Row{Key: "where", Mask: table.MaskNamed, Doc: "members and the operands that they must equal", Kinds: table.Maps, Value: &table.Row{Kinds: table.Scalars | table.Nulls}}, decodeWhere),
-	table.With(table.Row{Key: "pick", Doc: "which of several rows: first (the default), newest, next, once, random, or {hash: operand}",
+	table.With(table.Row{Key: "pick", Doc: "which of several rows: first (the default), newest, next, once, random, {hash: operand}, or all for a list of them",
 		Kinds: table.Texts | table.Maps, Form: wording.OneOf(Picks) + ", or a map with hash", Table: table.Rows(hashFields)}, setPick),
 }
 

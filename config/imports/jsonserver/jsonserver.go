@@ -1,7 +1,6 @@
 // Package jsonserver imports the db.json of json-server: each array becomes a resource over a set
 // of rows, or a fixed list if its items have no unique ids. Each object becomes a row that can be
-// read, replaced and changed. Lists have the query parameters of json-server 0.17, as far as
-// resources support them.
+// read, replaced and changed. Lists have the query parameters of json-server.
 package jsonserver
 
 import (
@@ -54,7 +53,7 @@ func Read(s *draft.Source, d *draft.Draft, _ draft.Options) error {
 	im := importer{Draft: d, root: root, sets: map[string]string{}}
 	names := map[string]bool{}
 	for i := range root.Entries {
-		if name := root.Entries[i].Key.Text.Value; keyless(root.Entries[i].Value) == "" {
+		if name := root.Entries[i].Key.Text.Value; name != "$schema" && !isNameless(name) && keyless(root.Entries[i].Value) == "" {
 			im.sets[name] = language.Unique(language.Name(name), names)
 		}
 	}
@@ -62,8 +61,8 @@ func Read(s *draft.Source, d *draft.Draft, _ draft.Options) error {
 		im.entry(&root.Entries[i])
 	}
 	if root.Get("db") == nil {
-		body := draft.NewMap("error", "Not supported", "message", "/db is not served; request the lists one by one")
-		im.Add("endpoint", draft.NewMap("path", "/db", "response", draft.NewMap("status", 400, "body", draft.Flow(body))))
+		im.database()
+		im.Report(s.Pos(0, 0), "/db")
 	}
 	return nil
 }
@@ -78,7 +77,7 @@ func (im *importer) entry(e *syntax.Entry) {
 	name := e.Key.Text.Value
 	switch {
 	case name == "$schema":
-	case name == "" || strings.Contains(name, "/"):
+	case isNameless(name):
 		im.Lost(e.Key.Pos(), name, "the name of a collection cannot be empty or contain a slash")
 	case e.Value.Kind == syntax.ListNode:
 		im.collection(e, name)
@@ -88,6 +87,9 @@ func (im *importer) entry(e *syntax.Entry) {
 		im.Lost(e.Key.Pos(), "/"+name, "it is %v; json-server serves lists and maps only", e.Value.Kind)
 	}
 }
+
+// isNameless reports whether json-server cannot serve a collection because of its name.
+func isNameless(name string) bool { return name == "" || strings.Contains(name, "/") }
 
 // collection adds a resource, or a fixed list if its rows have no unique keys.
 func (im *importer) collection(e *syntax.Entry, name string) {
@@ -116,13 +118,8 @@ func (im *importer) collection(e *syntax.Entry, name string) {
 		data.Set("sort", draft.Flow(members))
 	}
 	im.Add("data", data)
-	own := resource(path, set, members)
-	if children := im.children(name); len(children.Entries) > 0 {
-		own.Set("children", draft.Flow(children))
-	}
-	im.Add("resource", own.Set("on", draft.Flow(draft.NewMap("remove", draft.NewMap("status", 200)))))
-	im.Approximate(e.Key.Pos(), path, "q, a_like, _embed, _expand and _per_page are answered 400, and DELETE answers without a body; "+
-		mergePatch+"; another id in PATCH or PUT is answered 422, and a body that is not a JSON object 400")
+	im.Add("resource", im.resource(path, name, members))
+	im.Report(e.Key.Pos(), path)
 	if len(e.Value.Items) <= wholeList {
 		im.ask(e.Value, name, "")
 	}
@@ -130,7 +127,7 @@ func (im *importer) collection(e *syntax.Entry, name string) {
 		im.ask(row, name, "/"+url.PathEscape(row.Get("id").Text.Value))
 	}
 	for _, member := range members {
-		im.relation(e, name, set, member, members)
+		im.relation(name, member, members)
 	}
 }
 
@@ -140,19 +137,21 @@ func (im *importer) ask(value *syntax.Node, name, below string) {
 		Want: []draft.Response{{Status: 200, Body: []byte(language.JSON(value)), JSON: true}}})
 }
 
-// resource returns the declaration of a resource over a set.
-func resource(path, set string, members []string) *syntax.Node {
-	r := draft.NewMap("path", path, "data", set, "dialect", "json-server", "page", draft.Flow(draft.NewMap("size", wholeList, "max", wholeList)))
+// resource returns the declaration of a resource over the set of a collection.
+func (im *importer) resource(path, name string, members []string) *syntax.Node {
+	r := draft.NewMap("path", path, "data", im.sets[name], "dialect", "json-server", "page", draft.Flow(draft.NewMap("size", wholeList, "max", wholeList)))
 	if len(members) > 0 {
 		r.Set("filter", draft.Flow(members)).Set("sort", draft.Flow(members))
+	}
+	if children := im.children(name); len(children.Entries) > 0 {
+		r.Set("children", draft.Flow(children))
 	}
 	return r
 }
 
 // relation adds, for a member such as postId, the resource below a row of the collection that the
-// member refers to, such as /posts/1/comments, and reports that rows are not joined. It does
-// nothing if there is no such collection.
-func (im *importer) relation(e *syntax.Entry, name, set, member string, members []string) {
+// member refers to, such as /posts/1/comments. It does nothing if there is no such collection.
+func (im *importer) relation(name, member string, members []string) {
 	one, ok := strings.CutSuffix(member, "Id")
 	if !ok || one == "" {
 		return
@@ -163,9 +162,8 @@ func (im *importer) relation(e *syntax.Entry, name, set, member string, members 
 			continue
 		}
 		path := language.Path{{Text: of}, {Kind: language.Param, Text: language.Name(member)}, {Text: name}}.String()
-		im.Add("resource", resource(path, set, members).Set("parent", draft.Flow(draft.NewMap(language.Name(member), member))).
+		im.Add("resource", im.resource(path, name, members).Set("parent", draft.Flow(draft.NewMap(language.Name(member), member))).
 			Set("allow", draft.Flow([]string{"list", "create"})))
-		im.Lost(e.Key.Pos(), fmt.Sprintf("/%s?_expand=%s, /%s?_embed=%s", name, one, of, name), "rows of several collections are not joined; GET and POST %s are served", path)
 	}
 }
 
@@ -189,7 +187,7 @@ func (im *importer) children(name string) *syntax.Node {
 
 // plurals returns the plural forms of a name that json-server recognizes.
 func plurals(one string) []string {
-	all := []string{one, one + "s", one + "es"}
+	all := []string{one, one + "s", one + "es", map[string]string{"person": "people", "child": "children", "man": "men", "woman": "women"}[one]}
 	if stem, ok := strings.CutSuffix(one, "y"); ok {
 		all = append(all, stem+"ies")
 	}
@@ -227,6 +225,33 @@ func newKeys(list *syntax.Node) string {
 		}
 	}
 	return "int"
+}
+
+// database adds the endpoint of all collections.
+func (im *importer) database() {
+	find, body := draft.NewMap(), "{"
+	for i := range im.root.Entries {
+		e := &im.root.Entries[i]
+		name := e.Key.Text.Value
+		set := im.sets[name]
+		value := "{{all" + strconv.Itoa(i)
+		switch {
+		case set == "" || e.Value.Kind != syntax.ListNode && e.Value.Kind != syntax.MapNode:
+			value = draft.Literal(language.JSON(e.Value))
+		case e.Value.Kind == syntax.MapNode:
+			find.Set(value[2:], draft.Flow(draft.NewMap("in", set, "key", "1")))
+			value += ".value}}"
+		default:
+			find.Set(value[2:], draft.Flow(draft.NewMap("in", set, "pick", "all")))
+			value += "}}"
+		}
+		if body != "{" {
+			body += ","
+		}
+		body += draft.Literal(language.JSON(e.Key)) + ":" + value
+	}
+	response := draft.NewMap("headers", draft.NewMap("Content-Type", "application/json"), "body", body+"}")
+	im.Add("endpoint", draft.NewMap("path", "/db", "find", find, "response", response))
 }
 
 // object adds a single object: a row of a set of its own, which requests read, replace and change.

@@ -52,9 +52,10 @@ const (
 	pickOnce
 	pickRandom
 	pickHash
+	pickAll
 )
 
-var picks = map[string]pick{"": pickFirst, "first": pickFirst, "newest": pickNewest, "next": pickNext, "once": pickOnce, "random": pickRandom}
+var picks = map[string]pick{"": pickFirst, "first": pickFirst, "newest": pickNewest, "next": pickNext, "once": pickOnce, "random": pickRandom, "all": pickAll}
 
 // Compile compiles the rows that an endpoint finds, and adds their names to the scope; Names also
 // adds the names from its changes. It returns nil for an endpoint that uses no rows.
@@ -194,13 +195,21 @@ func (a *Access) Find(r *matcher.Request) bool {
 func (a *Access) findRows(w *work, r *matcher.Request) bool {
 	for i := range a.finds {
 		f := &a.finds[i]
-		row, ok := f.find(w, r)
+		kind := json.Object
+		var row state.Row
+		ok := true
+		if f.pick == pickAll && f.key == nil {
+			kind = json.Array
+			row.JSON, ok = f.list(w, r)
+		} else {
+			row, ok = f.find(w, r)
+		}
 		switch {
 		case !ok:
 			f.set.counters.failed(opFind, reply.TooManyRows)
 			return false
 		case row.Found():
-			r.Rows[i] = json.Value{Kind: json.Object, Raw: row.JSON}
+			r.Rows[i] = json.Value{Kind: kind, Raw: row.JSON}
 			f.set.counters.note(opFind, resultOK)
 		default:
 			f.set.counters.note(opFind, resultMissing)
@@ -267,6 +276,15 @@ func (f *find) find(w *work, r *matcher.Request) (row state.Row, ok bool) {
 		return w.tx.First(f.set.Set, part, all, false) // the transaction depends on the absence
 	}
 	return row, true
+}
+
+// list returns all rows as a list. ok is false if there are too many.
+func (f *find) list(w *work, r *matcher.Request) (all []byte, ok bool) {
+	rows, _, ok := w.tx.Find(f.set.Set, partOf(f.part, w, r), f.values(w, r), nil)
+	if !ok || rows.Len() > item.WholeList {
+		return nil, false
+	}
+	return listOf(rows.Page(0, rows.Len())), true
 }
 
 // values returns the values that the row must have. It appends them to w.room.

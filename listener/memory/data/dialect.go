@@ -1,60 +1,64 @@
 package data
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 
-	"mockserver/config/syntax"
+	"mockserver/internal/json"
 	"mockserver/internal/wording"
+	"mockserver/listener/memory/data/edit"
 	"mockserver/listener/memory/state"
 	"mockserver/listener/reply"
-	"mockserver/matcher"
 	"mockserver/renderer"
 )
-
-// jsonServerReplacements are the parameters of json-server that are refused, and what replaces them.
-var jsonServerReplacements = map[string]string{
-	"q":         "name the member to search, such as ?title=x",
-	"_embed":    "request the list below the row, such as /posts/1/comments",
-	"_expand":   "request the row of the other list by its id",
-	"_per_page": "expected _limit",
-	"like":      "expected the whole value, such as ?title=x",
-}
 
 // jsonServerPage is how many rows a page has that is requested by _page alone.
 const jsonServerPage = 10
 
 // jsonServer reads a parameter of json-server, and reports whether it is one that only json-server has.
-func (d *demands) jsonServer(o *Operation, key string, value []byte) bool {
+func (d *demands) jsonServer(o *Operation, key string, value []byte) (bool, *Failed) {
 	switch key {
 	case "_sort":
 		d.sortJSONServer(o, string(value))
-		return true
-	case "_order", "_start", "_end": // read with other parameters
-		return true
+		return true, nil
+	case "q":
+		if text := bytes.ToLower(d.args.Peek(key)); len(text) > 0 {
+			d.where = append(d.where, state.Condition{Test: func(row []byte) bool { return edit.HasText(json.Parse(row), text) }})
+		}
+		return true, nil
+	case "_where":
+		return true, refuse(reply.UnknownParameter, "%q of json-server is not supported; expected one parameter for each condition, such as ?views:gte=1", key)
+	case "_order", "_start", "_end", "_embed", "_expand", "_per_page": // read with other parameters
+		return true, nil
 	}
 	at := max(strings.LastIndexByte(key, '_'), strings.LastIndexByte(key, ':'))
 	if memberOf(o.filters, key) != nil || at < 1 {
-		return false
+		return false, nil
 	}
-	m := memberOf(o.filters, key[:at]) // of a_gte in version 0.17, a:gte in 1.0
-	return m != nil && d.ask(m, key[at+1:], value, len(o.parents))
+	m, op := memberOf(o.filters, key[:at]), key[at+1:] // of a_gte in version 0.17, a:gte in 1.0
+	isPattern := slices.Contains(edit.Searches, op)
+	switch {
+	case m == nil:
+		if isPattern || slices.Contains([]string{"gte", "lte", "ne", "gt", "lt", "in", "eq"}, op) {
+			d.where = append(d.where, state.Condition{Test: func([]byte) bool { return false }})
+		}
+		return false, nil
+	case isPattern:
+		return true, d.like(m, key, op)
+	case op == "ne": // a row without the member is not unequal
+		d.where = append(d.where, state.Condition{Member: m, From: state.Bound{Value: renderer.AppendOrdered(nil, json.Value{}), Not: true}})
+	}
+	return d.ask(m, op, value, len(o.parents)), nil
 }
 
-// refuseJSONServer refuses the parameters of json-server that have no equivalent.
-func (o *Operation) refuseJSONServer(r *matcher.Request) *Failed {
-	if o.config.Dialect == "" || len(r.QueryString()) == 0 {
-		return nil
+// like adds the condition that the text of a member matches an expression; of a repeated parameter, one of several.
+func (d *demands) like(m *state.Member, key, op string) *Failed {
+	test, err := edit.Search(strings.Split(m.Name, "."), op, d.args.PeekMulti(key))
+	if err != nil {
+		return refuse(reply.UnknownParameter, "%s %v", wording.Clip(key), err)
 	}
-	for pair := range strings.SplitSeq(string(r.QueryString()), "&") {
-		name, _, _ := strings.Cut(pair, "=")
-		what := jsonServerReplacements[name]
-		if member, found := strings.CutSuffix(name, "_like"); found && memberOf(o.filters, member) != nil {
-			what = jsonServerReplacements["like"]
-		}
-		if what != "" && memberOf(o.filters, name) == nil {
-			return refuse(reply.UnknownParameter, "%q of json-server is not supported; %s", wording.Clip(name), what)
-		}
-	}
+	d.where = append(d.where, state.Condition{Test: test})
 	return nil
 }
 
@@ -96,41 +100,4 @@ func (o *Operation) sliced(l *state.List, d *demands, p *page) (*page, *Failed) 
 	p.size = min(max(end-p.offset, 0), o.most)
 	p.rows = l.Page(min(p.offset, l.Len()), p.size)
 	return p, nil
-}
-
-// child is a set whose rows are removed with the row that a member of them refers to.
-type child struct {
-	set    *set
-	part   *renderer.Operand
-	member *state.Member
-}
-
-// compileChildren compiles the sets whose rows are removed with a row.
-func (o *Operation) compileChildren(scope *renderer.Scope) (problems syntax.Problems) {
-	for _, of := range o.config.Children {
-		at := syntax.Text{Value: of.Name, Pos: o.config.Pos, Key: o.config.Key + ".children." + wording.Label(of.Name)}
-		one := child{set: into[*set](&problems)(o.sets.find(at))}
-		if one.set != nil {
-			at.Value = of.Value.Text.Value
-			one.member = into[*state.Member](&problems)(one.set.ordered(at))
-			one.part = into[*renderer.Operand](&problems)(one.set.isolation(scope))
-			o.children = append(o.children, one)
-		}
-	}
-	return problems
-}
-
-// removeChildren removes the rows that refer to a row.
-func (o *Operation) removeChildren(key []byte, w *work, r *matcher.Request) *Failed {
-	for _, c := range o.children {
-		part := partOf(c.part, w, r)
-		l, n, ok := w.tx.Find(c.set.Set, part, []state.Condition{state.Equals(c.member, appendOrderedParam(nil, key))}, nil)
-		if !ok {
-			return refuse(reply.TooManyRows, "%d rows of the set %q would have to be looked at", n, c.set.declared.Name)
-		}
-		for _, row := range l.Page(0, l.Len()) {
-			w.tx.Delete(c.set.Set, part, row.Key)
-		}
-	}
-	return nil
 }

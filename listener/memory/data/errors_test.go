@@ -113,6 +113,7 @@ func TestErrors(t *testing.T) {
 		{"- resource: {path: /a, dialect: json-server, page: {style: offset}}", `[0].resource.dialect: has the page style link`},
 		{"- resource: {path: /a, dialect: jsonserver}", `(did you mean "json-server"?)`},
 		{"- resource: {path: /a, children: {b: aId}}", `[0].resource.children.b: there is no set "b"`},
+		{"- resource: {path: /a, allow: [list], children: {b: aId}}", `[0].resource.children.b: there is no set "b"`},
 		{"- resource: {path: /a, children: {b: aId}}\n- data: {name: b}", `[0].resource.children.b: `},
 		{"- resource: {path: /a, item: \"{{rows}}\", allow: [read]}", `[0].resource.item: unknown variable "rows"`},
 	} {

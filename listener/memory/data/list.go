@@ -31,9 +31,16 @@ func (o *Operation) demands(r *matcher.Request) (*demands, *Failed) {
 	}
 	for key, value := range d.args.All() {
 		name, op, _ := strings.Cut(strings.TrimSuffix(string(key), "]"), "[")
+		if o.config.Dialect != "" {
+			if known, failed := d.jsonServer(o, string(key), value); known || failed != nil {
+				if failed != nil {
+					return nil, failed
+				}
+				continue
+			}
+		}
 		switch m := memberOf(o.filters, name); {
 		case m != nil && d.ask(m, op, value, len(o.parents)):
-		case o.config.Dialect != "" && d.jsonServer(o, string(key), value):
 		case name == "sort" && op == "" && len(o.sorts) > 0:
 			if failed := d.sort(o, string(value)); failed != nil {
 				return nil, failed

@@ -22,16 +22,16 @@ type Operation struct {
 	made   *newKeys
 	config *item.Operation
 	operation
-	row      int      // the index of the path parameter with the key of the row; -1 for a collection
-	parents  []parent // in the order of the path
-	filters  []*state.Member
-	sorts    []*state.Member
-	schema   *validate.Schema // nil if any row is valid
-	children []child
-	item     *renderer.Template // nil if rows are shown as they are
-	list     *renderer.Template // nil if the page style defines the form of a list
-	size     int
-	most     int
+	row       int      // the index of the path parameter with the key of the row; -1 for a collection
+	parents   []parent // in the order of the path
+	filters   []*state.Member
+	sorts     []*state.Member
+	schema    *validate.Schema // nil if any row is valid
+	relations []relation
+	item      *renderer.Template // nil if rows are shown as they are
+	list      *renderer.Template // nil if the page style defines the form of a list
+	size      int
+	most      int
 
 	created, updated []string // the paths to members with times; nil if none
 	stampsKey        bool     // the key of a row is such a member, or has the value of a parameter
@@ -85,9 +85,7 @@ func (s *Sets) CompileOperation(e *item.Endpoint, scope *renderer.Scope) (*Opera
 	if c.Name == "create" || c.Name == "replace" || c.Name == "change" {
 		o.schema = into[*validate.Schema](&problems)(compileSchema(c.Resource, e.Dir))
 	}
-	if c.Name == "remove" {
-		problems = append(problems, o.compileChildren(scope)...)
-	}
+	problems = append(problems, o.compileRelations(scope)...)
 	o.size, o.most = c.Page.EffectiveSize()
 	if c.Stamp.Created != "" {
 		o.created = strings.Split(c.Stamp.Created, ".")

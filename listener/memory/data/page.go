@@ -39,6 +39,8 @@ var forms = map[string]string{
 	"offset": `{"items":%[1]s,"offset":%[4]d,"limit":%[3]d,"total":%[5]d}`,
 	"cursor": `{"items":%[1]s,"next":%[8]s,"has_more":%[7]t}`,
 	"after":  `{"data":%[1]s,"has_more":%[7]t}`,
+	// that of json-server 1.0
+	"per-page": `{"first":1,"prev":%[9]s,"next":%[10]s,"last":%[11]d,"pages":%[11]d,"items":%[5]d,"data":%[1]s}`,
 	// the page as list templates see it
 	"template": `{"total":%[5]d,"page":%[2]d,"limit":%[3]d,"offset":%[4]d,"totalPages":%[6]d,"has_more":%[7]t,"next":%[8]s}`,
 }
@@ -52,7 +54,14 @@ func (p *page) body(form string, items []byte) []byte {
 	if p.next != "" {
 		next = `"` + p.next + `"`
 	}
-	return fmt.Appendf(nil, forms[form], items, p.number, p.size, p.offset, p.total, p.pages(), p.more, next)
+	number := func(n int, exists bool) string {
+		if !exists {
+			return "null"
+		}
+		return strconv.Itoa(n)
+	}
+	return fmt.Appendf(nil, forms[form], items, p.number, p.size, p.offset, p.total, p.pages(), p.more, next,
+		number(p.number-1, p.number > 1), number(p.number+1, p.more), max(1, p.pages()))
 }
 
 func (p *page) pages() int { return (p.total + p.size - 1) / max(p.size, 1) }
@@ -83,7 +92,11 @@ func (o *Operation) page(l *state.List, d *demands, part []byte, w *work) (*page
 	}
 	p := &page{style: settings.Style, number: 1}
 	var failed *Failed
-	if p.size, failed = o.number(d, "limit", o.pageSize(d), 1); failed != nil {
+	limit := "limit"
+	if o.config.Dialect != "" && d.args.Has("_page") && d.args.Has("_per_page") { // as in version 1.0 of json-server
+		limit = "per_page"
+	}
+	if p.size, failed = o.number(d, limit, o.pageSize(d), 1); failed != nil {
 		return nil, failed
 	}
 	p.size = min(p.size, o.most)
@@ -104,6 +117,10 @@ func (o *Operation) page(l *state.List, d *demands, part []byte, w *work) (*page
 			p.style = settings.Style
 		}
 		if p.number, failed = o.number(d, "page", 1, 1); failed == nil {
+			if limit != "limit" {
+				p.style, p.total = "per-page", l.Len()
+				p.number = min(p.number, max(1, p.pages()))
+			}
 			p.offset = min(p.number-1, l.Len()/p.size+1) * p.size
 		}
 	}
@@ -157,7 +174,9 @@ func (o *Operation) cursor(d *demands, last state.Row) string {
 		members = append(members, s.Member)
 	}
 	for i := range d.where {
-		members = append(members, d.where[i].Member)
+		if d.where[i].Test == nil {
+			members = append(members, d.where[i].Member)
+		}
 	}
 	row := json.Value{Kind: json.Object, Raw: []byte("{}")}
 	for _, m := range members {

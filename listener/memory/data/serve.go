@@ -51,9 +51,6 @@ func (o *Operation) Serve(r *matcher.Request, p *reply.Reply) *Failed {
 const maxAttempts = 10_000
 
 func (o *Operation) serve(w *work, r *matcher.Request, p *reply.Reply) *Failed {
-	if failed := o.refuseJSONServer(r); failed != nil {
-		return failed
-	}
 	part := partOf(o.part, w, r)
 	switch o.config.Name {
 	case "list":
@@ -83,10 +80,12 @@ func (o *Operation) serve(w *work, r *matcher.Request, p *reply.Reply) *Failed {
 		}
 		w.tx.Delete(o.set.Set, part, key)
 		r.Rows[0] = json.Value{Kind: json.Object, Raw: row.JSON}
-		p.Status, p.ContentType = fasthttp.StatusNoContent, ""
+		if p.Status, p.ContentType = fasthttp.StatusNoContent, ""; o.config.Dialect != "" {
+			p.Status, p.ContentType, p.Body = fasthttp.StatusOK, "application/json", []byte("{}")
+		}
 		return nil
 	case "read":
-		return o.read(row, r, p)
+		return o.read(row, w, r, p)
 	}
 	return o.write(part, key, row, w, r, p)
 }
@@ -105,8 +104,15 @@ func (o *Operation) serveList(part []byte, w *work, r *matcher.Request, p *reply
 	if failed != nil {
 		return failed
 	}
+	j, failed := o.joins(r)
+	if failed != nil {
+		return failed
+	}
 	items := []byte{'['}
 	for i, row := range page.rows {
+		if row.JSON, failed = j.extend(row.JSON, o.set.key, w, r); failed != nil {
+			return failed
+		}
 		if i > 0 {
 			items = append(items, ',')
 		}
@@ -141,7 +147,14 @@ func (o *Operation) hasParent(p *parent, row []byte, r *matcher.Request) bool {
 	return bytes.Equal(value, appendOrderedParam(paramRoom[:0], r.Param(p.param)))
 }
 
-func (o *Operation) read(row state.Row, r *matcher.Request, p *reply.Reply) *Failed {
+func (o *Operation) read(row state.Row, w *work, r *matcher.Request, p *reply.Reply) *Failed {
+	j, failed := o.joins(r)
+	if failed == nil {
+		row.JSON, failed = j.extend(row.JSON, o.set.key, w, r)
+	}
+	if failed != nil {
+		return failed
+	}
 	tagged(p, row.JSON)
 	r.Rows[0] = json.Value{Kind: json.Object, Raw: row.JSON}
 	if field, ok := r.Header("If-None-Match"); ok && names(field, etag(row.JSON), true) {
@@ -173,12 +186,17 @@ func (o *Operation) write(part, key []byte, row state.Row, w *work, r *matcher.R
 	}
 	old := json.Value{Kind: json.Object, Raw: row.JSON}
 	made := sent[0].Raw
-	if what := o.set.mismatch(made, key); what != "" {
+	assigns := o.config.Dialect != "" // as json-server does: the key stays, and PATCH replaces members as a whole
+	if what := o.set.mismatch(made, key); what != "" && !assigns {
 		return refuse(reply.KeyMismatch, "%s", what)
 	}
-	if o.config.Name == "change" {
+	switch {
+	case o.config.Name == "change" && assigns:
+		made = w.hold(edit.AppendAssigned(w.room, old, sent[0]))
+		made = w.with(made, o.set.key, o.set.keyJSON(o.made, old, key))
+	case o.config.Name == "change":
 		made = w.hold(edit.AppendMerged(w.room, old, sent[0]))
-	} else {
+	default:
 		made = w.with(made, o.set.key, o.set.keyJSON(o.made, old, key))
 		if o.created != nil && row.Found() {
 			if at := edit.Member(row.JSON, o.created); at.Kind != json.Missing {
@@ -213,7 +231,9 @@ func isPatch(kind []byte) bool {
 // first value of the member that changes by itself.
 func (o *Operation) stamped(row []byte, isNew bool, w *work, r *matcher.Request) []byte {
 	for i := range o.parents {
-		if p := &o.parents[i]; !o.hasParent(p, row, r) {
+		if p := &o.parents[i]; o.config.Dialect != "" { // which writes a text
+			row = w.with(row, p.way, edit.Text(r.Param(p.param)))
+		} else if !o.hasParent(p, row, r) {
 			row = w.with(row, p.way, scalarJSON(r.Param(p.param)))
 		}
 	}

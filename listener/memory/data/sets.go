@@ -41,9 +41,10 @@ type Sets struct {
 	current map[string]*set
 	next    map[string]*set // set while a specification is compiled
 
-	hashed    map[string][][]string   // what the specification being compiled picks by hash
-	scenarios map[string]*scenario    // scenarios of the specification being compiled
-	turns     map[pickOf]*state.Turns // across reloads
+	hashed    map[string][][]string       // what the specification being compiled picks by hash
+	referred  map[string][]*item.Resource // whose rows each set of it refers to
+	scenarios map[string]*scenario        // scenarios of the specification being compiled
+	turns     map[pickOf]*state.Turns     // across reloads
 	snapshots []snapshot
 	loaded    fs.FileInfo // the file that Load has read; nil if none
 
@@ -86,6 +87,7 @@ func (s *Sets) Begin(spec *config.Spec) syntax.Problems {
 	s.next = map[string]*set{}
 	s.hashed = hashed(spec)
 	resources, written := resourcesOf(spec), writtenSets(spec)
+	s.referred = referredBy(resources)
 	for i := range spec.Data {
 		d := new(spec.Data[i])
 		for _, r := range resources[d.Name] {

@@ -30,8 +30,10 @@ func TestFind_WithSeveralValues(t *testing.T) {
 - endpoint: {path: /once, find: {r: {in: p, where: {a: x, b: 2}, pick: once}}, response: {body: "{{r.id|default:\"none\"}}"}}
 - endpoint: {path: /hash, find: {r: {in: p, where: {a: x, b: 2}, pick: {hash: query-params.u}}}, response: {body: "{{r.id}}"}}
 - endpoint: {path: /random, find: {r: {in: p, where: {a: x, b: 2}, pick: random}}, response: {body: "{{r.id}}"}}
+- endpoint: {path: /all, find: {r: {in: p, where: {a: x, b: 2}, pick: all}, none: {in: p, where: {a: z}, pick: all}}, response: {body: "{{r}} {{r[1].id}} {{r.length}} {{none}}"}}
 `)
 	c.talk([][2]string{
+		{"GET /all", `200 [{"id":2,"a":"x","b":2},{"id":4,"a":"x","b":2}] 4 2 []`},
 		{"GET /first", "200 2"}, {"GET /newest", "200 4"}, {"GET /next", "200 2"}, {"GET /next", "200 4"}, {"GET /next", "200 2"},
 		{"GET /once", "200 2"}, {"GET /once", "200 4"}, {"GET /once", "200 none"},
 	})

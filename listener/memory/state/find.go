@@ -18,7 +18,8 @@ type Condition struct {
 	Member   *Member
 	From, To Bound
 	Any      [][]byte
-	Not      bool // the value must be none of those
+	Not      bool                  // the value must be none of those
+	Test     func(row []byte) bool // instead, if not nil: the rows for which it holds, which are sifted
 }
 
 // Equals returns the condition that a member has a value.
@@ -29,6 +30,9 @@ func Equals(m *Member, value []byte) Condition {
 
 // Meets reports whether a row meets the condition.
 func (c *Condition) Meets(json []byte) bool {
+	if c.Test != nil {
+		return c.Test(json)
+	}
 	var room [128]byte
 	value := c.Member.Value(json, room[:0])
 	if c.Any != nil {
@@ -77,8 +81,11 @@ func (v *version) narrowest(all []Condition) candidates {
 	best := candidates{one: Rows{v: v, order: insertion}, n: v.len(), by: -1}
 	for i := range all {
 		c := &all[i]
+		if c.Not || c.Test != nil {
+			continue
+		}
 		order := v.base.order(c.Member)
-		if order < 0 || c.Not {
+		if order < 0 {
 			continue
 		}
 		next := candidates{by: i}

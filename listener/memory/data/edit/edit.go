@@ -67,6 +67,24 @@ func AppendMerged(dst []byte, target, patch json.Value) []byte {
 	if patch.Kind != json.Object {
 		return append(dst, patch.Raw...)
 	}
+	return appendPatched(dst, target, patch, true)
+}
+
+// AppendAssigned appends a value with the members of an object in place of its own, as Object.assign of JavaScript does.
+func AppendAssigned(dst []byte, target, patch json.Value) []byte {
+	return appendPatched(dst, target, patch, false)
+}
+
+// appendPatched appends a value with the members of a patch. merges says that objects are merged, and that null
+// removes a member.
+func appendPatched(dst []byte, target, patch json.Value, merges bool) []byte {
+	value := func(dst []byte, old, patch json.Value) []byte {
+		if merges {
+			return AppendMerged(dst, old, patch)
+		}
+		return append(dst, patch.Raw...)
+	}
+	keeps := func(v json.Value) bool { return !merges || v.Kind != json.Null }
 	var roomT, roomP [16]json.Member
 	changes, old := members(patch, roomP[:0]), members(target, roomT[:0])
 	changes.expect(len(old.all))
@@ -79,16 +97,16 @@ func AppendMerged(dst []byte, target, patch json.Value) []byte {
 		case c < 0:
 			w.key(m.Key)
 			w.dst = append(w.dst, m.Value.Raw...)
-		case changes.all[c].Value.Kind != json.Null && old.find(m.Key, old.escaped) == i:
+		case keeps(changes.all[c].Value) && old.find(m.Key, old.escaped) == i:
 			w.key(m.Key)
-			w.dst = AppendMerged(w.dst, m.Value, changes.all[c].Value)
+			w.dst = value(w.dst, m.Value, changes.all[c].Value)
 		}
 	}
 	for i := range changes.all {
 		m := &changes.all[i]
-		if m.Value.Kind != json.Null && old.find(m.Key, changes.escaped) < 0 && changes.find(m.Key, changes.escaped) == i {
+		if keeps(m.Value) && old.find(m.Key, changes.escaped) < 0 && changes.find(m.Key, changes.escaped) == i {
 			w.key(m.Key)
-			w.dst = AppendMerged(w.dst, json.Value{}, m.Value)
+			w.dst = value(w.dst, json.Value{}, m.Value)
 		}
 	}
 	return append(w.dst, '}')
