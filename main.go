@@ -40,7 +40,9 @@ func main() {
 		Args: os.Args[1:], Env: os.LookupEnv, Environ: os.Environ(), Signals: signals,
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Build: settings.ThisBuild(version, commit),
 		Prepare: func(log *slog.Logger) {
-			signal.Ignore(syscall.SIGPIPE) // a reader of the log that exits does not end the server
+			// A reader of the log that exits does not end the server. The command of a run does not inherit this,
+			// as it would if the signal was ignored.
+			signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 			limitMemory(log)
 		},
 		// Reading a configuration may take several times the memory that serving it takes.

@@ -153,6 +153,7 @@ mockserver/listener/control/admin -> mockserver/listener/observe/recording
 mockserver/listener/control/admin -> mockserver/listener/observe/verdict
 mockserver/listener/control/admin -> mockserver/listener/protocol/certs
 mockserver/listener/control/admin -> mockserver/matcher
+mockserver/listener/control/fleet -> mockserver/config/settings
 mockserver/listener/control/fleet -> mockserver/listener/control/runs
 mockserver/listener/control/fleet -> mockserver/listener/observe/arrivals
 mockserver/listener/control/runs -> mockserver/config

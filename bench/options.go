@@ -124,7 +124,7 @@ func Usage() string {
 	b.WriteString("usage: mockserver bench [FILE...] [FLAGS] [-- FLAGS OF THE SERVER]\n\n" +
 		"Starts the server on this machine, checks its responses, loads it and a bare fasthttp server\n" +
 		"with a fixed response, and prints what a request costs.\n\nflags:\n")
-	table.Write(&b, 27, func(flags.Flag[Options]) string { return "" })
+	table.Write(&b, 27)
 	b.WriteString("\nArguments after -- are passed to the server that is started: mockserver bench -c api.yml -- --access-log.\n" +
 		"Variables that configure the server (CONFIG, PORT, MOCKSERVER_… and so on) are ignored. docs/bench.md explains the figures.\n" +
 		"\nexample: mockserver bench api.yml --rate 80%\n")

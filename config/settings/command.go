@@ -19,8 +19,8 @@ type command struct {
 // configFlags are the flags that determine which configuration is read.
 var configFlags = []string{"config", "mocks", "format", "validate", "strict-documents", "allow-remote-refs", "base-path"}
 
-// commands are all commands, in the order of the usage. The commands bench, fleet and import have
-// their own usages.
+// commands are all commands, in the order of the usage. The commands run, compare, bench, fleet and
+// import have their own usages.
 var commands = []command{
 	{"serve", "answer requests (the default)", true, serveFlags(), "mockserver api.yml --port 8080"},
 	{"validate", "check the configuration and report its errors", true, configFlags, "mockserver validate api.yml more/"},
@@ -28,11 +28,19 @@ var commands = []command{
 	{"schema", "print the JSON Schema of the configuration, for editors", false, nil, "mockserver schema > mockserver.schema.json"},
 	{"ca", "print the certificate of the CA of --tls auto, and make the CA if there is none yet", false, []string{"tls-dir", "format"}, "mockserver ca --tls-dir tls > ca.pem"},
 	{"import", "make a configuration from files of other tools and from recordings: mockserver import -h", true, nil, ""},
+	{"run", "begin a run, run a load test, and write the report of the run: mockserver run -h", true, nil, ""},
+	{"compare", "compare the reports of two runs: mockserver compare -h", false, nil, ""},
 	{"bench", "measure what the server can do on this machine: mockserver bench -h", true, nil, ""},
-	{"fleet", "begin and end a run on all replicas around a command, or show them: mockserver fleet -h", false, nil, ""},
+	{"fleet", "show the replicas of a fleet: mockserver fleet -h", false, nil, ""},
 	{"health", "ask the server that runs with these settings whether it answers: exit code 0 if so, otherwise 1", false, []string{"host", "port", "tls-only", "format"}, "mockserver health --port 8080"},
 	{"version", "print the version", false, nil, "mockserver version"},
 	{"help", "print this text, or the help of one command: mockserver help validate", false, nil, "mockserver help validate"},
+}
+
+// ServeFlags returns the flags of serve.
+func ServeFlags() flags.Table[Settings] {
+	names := serveFlags()
+	return slices.DeleteFunc(slices.Clone(table), func(f flags.Flag[Settings]) bool { return !slices.Contains(names, f.Name) })
 }
 
 // serveFlags returns all flags except those of other commands.
@@ -97,20 +105,5 @@ func Usage(name string) string {
 func writeFlags(b *strings.Builder, listed func(f flags.Flag[Settings]) bool) {
 	b.WriteString("\nflags (a flag takes precedence over its variable, a variable over the default):\n")
 	unlisted := func(f flags.Flag[Settings]) bool { return !listed(f) }
-	slices.DeleteFunc(slices.Clone(table), unlisted).Write(b, 33, origin)
-}
-
-// origin returns the variable of a flag and its default: " (PORT, default 8000)".
-func origin(f flags.Flag[Settings]) string {
-	switch {
-	case f.Env == "":
-		return ""
-	case f.Initial != "":
-		return " (" + f.Env + ", default " + f.Initial + ")"
-	case f.Value == "":
-		return " (" + f.Env + ", default false)"
-	case f.Name == "config":
-		return " (" + f.Env + ")"
-	}
-	return " (" + f.Env + ", default none)"
+	slices.DeleteFunc(slices.Clone(table), unlisted).Write(b, 33)
 }

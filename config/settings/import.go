@@ -92,12 +92,7 @@ func ReadImport(args []string) (Import, error) {
 func ImportUsage() string {
 	var b strings.Builder
 	b.WriteString("usage: mockserver import FILE... [FLAGS]\n\nMake a configuration from files of other tools, and from recordings.\n\nflags:\n")
-	importTable.Write(&b, 26, func(f flags.Flag[Import]) string {
-		if f.Initial != "" {
-			return " (default " + f.Initial + ")"
-		}
-		return ""
-	})
+	importTable.Write(&b, 26)
 	b.WriteString("\nexample: mockserver import session.har -o mocks && mockserver mocks/mocks.yml\n")
 	return b.String()
 }

@@ -66,9 +66,8 @@ func (t Table[T]) Named(arg string) (f Flag[T], ok bool) {
 	return t[i], true
 }
 
-// Write lists the flags in columns for a usage text. more returns the text after the description of
-// a flag.
-func (t Table[T]) Write(b *strings.Builder, width int, more func(f Flag[T]) string) {
+// Write lists the flags in columns for a usage text, each with its variable and its default.
+func (t Table[T]) Write(b *strings.Builder, width int) {
 	for _, f := range t {
 		name := "    --" + f.Name
 		if f.Short != "" {
@@ -77,7 +76,23 @@ func (t Table[T]) Write(b *strings.Builder, width int, more func(f Flag[T]) stri
 		if f.Value != "" {
 			name += " " + f.Value
 		}
-		fmt.Fprintf(b, "  %-*s %s%s\n", width, name, f.Doc, more(f))
+		var more []string
+		if f.Env != "" {
+			more = append(more, f.Env)
+		}
+		switch {
+		case f.Initial != "":
+			more = append(more, "default "+f.Initial)
+		case f.Env != "" && f.Value == "":
+			more = append(more, "default false")
+		case f.Env != "" && !f.Several:
+			more = append(more, "default none")
+		}
+		doc := f.Doc
+		if len(more) > 0 {
+			doc += " (" + strings.Join(more, ", ") + ")"
+		}
+		fmt.Fprintf(b, "  %-*s %s\n", width, name, doc)
 	}
 }
 

@@ -43,6 +43,8 @@ type Process struct {
 	// FreeMemory gives back to the system the memory that reading a configuration took; nil to keep
 	// it.
 	FreeMemory func()
+
+	served func(*program) // called once the server of the command run serves
 }
 
 // Exit codes.
@@ -114,6 +116,9 @@ func Run(of Process) int {
 	p.files.Attach(p.server) // first: the admin address may reload from then on
 	p.admin.Attach(p.server)
 	p.announce(p.server.Spec())
+	if of.served != nil {
+		of.served(&p)
+	}
 	if of.FreeMemory != nil {
 		of.FreeMemory()
 	}
@@ -136,15 +141,45 @@ func commandOf(of Process) func(args []string) int {
 		return func(args []string) int {
 			return bench.Command(args, of.Env, of.Signals, of.Stdout, of.Stderr, of.Build.Version)
 		}
-	case "fleet":
+	case "run", "compare", "fleet":
 		return func(args []string) int {
-			return fleet.Command(args, fleet.Process{Env: of.Env, Signals: of.Signals, Stdin: of.Stdin, Stdout: of.Stdout, Stderr: of.Stderr})
+			return fleet.Command(of.Args[0], args, fleet.Process{Env: of.Env, Environ: of.Environ, Signals: of.Signals, Stdin: of.Stdin, Stdout: of.Stdout, Stderr: of.Stderr, Serve: of.serveForRun})
 		}
 	case "import":
 		return func(args []string) int { return importing.Command(args, of.Stdout, of.Stderr) }
 	default:
 		return nil
 	}
+}
+
+// serveForRun starts a server for the command run. It logs to standard error, since standard output
+// is that of the load test.
+func (p Process) serveForRun(args []string) fleet.Served {
+	signals, began, ended := make(chan os.Signal, 8), make(chan fleet.Served, 1), make(chan int, 1)
+	inner := p
+	inner.Args, inner.Signals, inner.Stdout = append([]string{"serve"}, args...), signals, p.Stderr
+	inner.served = func(s *program) { began <- fleet.Served{Options: s.admin.AsFleet(), URL: s.server.URL()} }
+	go func() { ended <- Run(inner) }()
+	next := func() (s fleet.Served) {
+		for {
+			select {
+			case s = <-began:
+				return s
+			case s.Code = <-ended:
+				return s
+			case signal := <-p.Signals:
+				signals <- signal
+			}
+		}
+	}
+	s := next()
+	if s.URL != "" {
+		s.Stop = func() {
+			signals <- syscall.SIGTERM
+			next()
+		}
+	}
+	return s
 }
 
 // begin reads the configuration, and starts the server, or runs validate or export. The exit code

@@ -38,8 +38,8 @@ func (s speaker) withoutConfiguration(set settings.Settings) (code int, done boo
 		switch set.HelpOf {
 		case "bench":
 			fmt.Fprint(s.stdout, bench.Usage())
-		case "fleet":
-			fmt.Fprint(s.stdout, fleet.Usage())
+		case "run", "compare", "fleet":
+			fmt.Fprint(s.stdout, fleet.Usage(set.HelpOf))
 		case "import":
 			fmt.Fprint(s.stdout, settings.ImportUsage())
 		default:
@@ -53,7 +53,7 @@ func (s speaker) withoutConfiguration(set settings.Settings) (code int, done boo
 		return s.schema(), true
 	case "ca":
 		return s.ca(set), true
-	case "bench", "fleet", "import":
+	case "run", "compare", "bench", "fleet", "import":
 		return s.refuse(fmt.Errorf("%s comes before its flags: mockserver %[1]s -h", set.Command)), true
 	default:
 		return exitOK, false

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"syscall"
 	"time"
 
@@ -31,11 +32,11 @@ func Open(opts Options) (*Admin, error) {
 		return nil, err
 	}
 	var replicas *fleet.Fleet
+	opts.Fleet.Token, opts.Fleet.Logger = opts.Token, opts.Logger
+	if opts.Fleet.TLS = store != nil; opts.Fleet.TLS && opts.Fleet.CA == "" && store.Authority() != nil {
+		opts.Fleet.CAs = store.Authority().PEM()
+	}
 	if opts.Fleet.Members != "" {
-		opts.Fleet.Token, opts.Fleet.Logger = opts.Token, opts.Logger
-		if opts.Fleet.TLS = store != nil; opts.Fleet.TLS && opts.Fleet.CA == "" && store.Authority() != nil {
-			opts.Fleet.CAs = store.Authority().PEM()
-		}
 		if replicas, err = fleet.New(opts.Fleet); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrFleet, err)
 		}
@@ -77,6 +78,14 @@ func Open(opts Options) (*Admin, error) {
 	a.followCertificates()
 	go func() { a.served <- a.http.Serve(a.secured(socket)) }()
 	return a, nil
+}
+
+// AsFleet returns the options with which a program takes this server for a fleet, or finds its fleet.
+func (a *Admin) AsFleet() fleet.Options {
+	o := a.opts.Fleet
+	_, o.Members, _ = strings.Cut(a.URL(), "://")
+	o.Token, o.Found, o.Logger = a.opts.Token, true, nil
+	return o
 }
 
 // ErrAddress is the error for an admin address that cannot be used.

@@ -3,47 +3,60 @@ package fleet
 import (
 	"cmp"
 	"context"
-	"encoding/json"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
+	"mockserver/config/settings"
 	"mockserver/internal/flags"
 	"mockserver/internal/wording"
 	"mockserver/listener/control/runs"
 	"mockserver/listener/observe/arrivals"
 )
 
-// Exit codes. Otherwise fleet run exits with the code of the command that it runs.
+// Exit codes. Otherwise run exits with the code of the command that it runs, or of the server that
+// it could not start.
 const (
 	exitOK        = 0
-	exitFailed    = 1 // the run did not begin, its report could not be written, or the replicas do not agree
+	exitFailed    = 1 // no run began, a report could not be read or written, or the replicas do not agree
 	exitUsage     = 2 // a bad flag
 	exitUntrusted = 3 // the command succeeded, but the timing of the run cannot be trusted
 	exitNoCommand = 127
 )
 
-// Process is what the command needs from its process.
+// Process is what the commands need from their process.
 type Process struct {
 	Env            func(string) (string, bool)
+	Environ        []string
 	Signals        <-chan os.Signal
 	Stdin          *os.File
 	Stdout, Stderr io.Writer
+	// Serve starts a server with the arguments of the command serve.
+	Serve func(args []string) Served
+}
+
+// Served is a server that was started for a run.
+type Served struct {
+	Options        // for New
+	URL     string // of the mocks
+	Stop    func() // nil if it did not start
+	Code    int    // exit code if it did not start
 }
 
 // order is the parsed command line.
 type order struct {
 	help    bool
-	word    string // run or status
-	command []string
+	word    string   // run, status or compare
+	command []string // of run
+	runs    []string // of compare: files, IDs and names
+	serve   []string // of run: the arguments of the server that it starts
+	serves  bool     // they contain a configuration
 
 	admin  []string
 	token  string
@@ -54,15 +67,16 @@ type order struct {
 	atOnce  bool   // the report does not wait for webhooks
 	process string // of the schedule; "" for the default
 	report  string // a directory
+	out     string // a file
 	hdr     bool
 }
 
 const initialAdmin = "127.0.0.1:8001"
 
-// table lists every flag, in the order of the usage.
+// table lists the flags of all commands, in the order of their usages.
 var table = flags.Table[order]{
 	{Name: "admin", Env: "MOCKSERVER_FLEET", Value: "ADDR", Initial: initialAdmin, Several: true, Accepts: MembersForm,
-		Doc: "admin addresses: one of a replica started with --fleet, which knows the others, or all of them; may be repeated",
+		Doc: "admin addresses: of one server, which knows its fleet, or of all replicas; may be repeated",
 		Set: func(o *order, v string) bool { o.admin = append(o.admin, v); return v != "" }},
 	{Name: "admin-token", Env: "MOCKSERVER_ADMIN_TOKEN", Value: "TOKEN", Secret: true, Accepts: "a text",
 		Doc: "the token of the admin addresses",
@@ -74,20 +88,20 @@ var table = flags.Table[order]{
 		Doc: "the expected number of replicas",
 		Set: func(o *order, v string) bool { return flags.Int(&o.expect, v, 1, mostMembers) }},
 	{Name: "name", Value: "NAME", Accepts: "a text of at most 100 characters",
-		Doc: "run: the name of the run",
+		Doc: "the name of the run, with which its files begin",
 		Set: func(o *order, v string) bool {
 			o.Name = strings.TrimSpace(v)
 			return o.Name != "" && runs.IsName(o.Name)
 		}},
-	{Name: "wait", Value: "DURATION", Initial: "0s", Accepts: "a duration, such as 2m",
-		Doc: "run: how long to wait for the replicas to agree",
+	{Name: "wait", Value: "DURATION", Initial: "10s", Accepts: "a duration, such as 2m",
+		Doc: "how long to wait until the server is ready, or the replicas agree",
 		Set: func(o *order, v string) bool { return flags.Duration(&o.wait, v) }},
 	{Name: "force", Switch: func(o *order) *bool { return &o.Force },
-		Doc: "run: begin on the replicas that are ready even if the replicas do not agree"},
+		Doc: "begin on the replicas that are ready even if the replicas do not agree"},
 	{Name: "reset-state", Switch: func(o *order) *bool { return &o.Reset },
-		Doc: "run: drop the changes to all rows first"},
+		Doc: "drop the changes to all rows first"},
 	{Name: "settle", Value: "DURATION", Accepts: "a duration, such as 2m",
-		Doc: "run: how long to wait for the webhooks of the run after its end (default 30s)",
+		Doc: "how long to wait for the webhooks of the run after its end (default 30s)",
 		Set: func(o *order, v string) bool {
 			var d time.Duration
 			fine := flags.Duration(&d, v)
@@ -95,89 +109,114 @@ var table = flags.Table[order]{
 			return fine
 		}},
 	{Name: "no-settle", Switch: func(o *order) *bool { return &o.atOnce },
-		Doc: "run: do not wait for webhooks; the report says how many were pending"},
+		Doc: "do not wait for webhooks; the report says how many were pending"},
 	{Name: "rate", Value: "NUMBER", Accepts: "a number of requests a second, from 10 to 10000000",
-		Doc: "run: the rate that the load generator is to keep; the report compares arrivals with it",
+		Doc: "the rate that the load generator is to keep; the report compares arrivals with it",
 		Set: func(o *order, v string) bool {
 			rate, err := strconv.ParseFloat(v, 64)
 			o.Schedule = &arrivals.NewSchedule{Rate: rate}
 			return err == nil && o.Schedule.Problem() == ""
 		}},
 	{Name: "process", Value: "NAME", Accepts: "constant or poisson",
-		Doc: "run: how the load generator is to space requests: constant (the default) or poisson; needs --rate",
+		Doc: "how the load generator is to space requests: constant (the default) or poisson; needs --rate",
 		Set: func(o *order, v string) bool {
 			o.process = v
 			return v == arrivals.Constant || v == arrivals.Poisson
 		}},
 	{Name: "report", Value: "DIR", Initial: ".", Accepts: "the name of a directory",
-		Doc: "run: where report.json and report.html are written",
+		Doc: "where reports are written as NAME-ID.json and NAME-ID.html, and where compare looks for them",
 		Set: func(o *order, v string) bool { o.report = v; return v != "" }},
 	{Name: "hdr", Switch: func(o *order) *bool { return &o.hdr },
-		Doc: "run: add distributions in the form of HdrHistogram to report.json"},
+		Doc: "add distributions in the form of HdrHistogram to the JSON report"},
+	{Name: "out", Short: "o", Value: "FILE", Accepts: "the name of a file", Text: func(o *order) *string { return &o.out },
+		Doc: "write the comparison as a page to this file"},
 	{Name: "help", Short: "h", Switch: func(o *order) *bool { return &o.help },
 		Doc: "print this text"},
 }
 
-// Usage returns the text that mockserver fleet -h prints.
-func Usage() string {
-	var b strings.Builder
-	b.WriteString("usage: mockserver fleet run [FLAGS] -- COMMAND [ARGUMENT...]\n" +
-		"       mockserver fleet status [FLAGS]\n\n" +
-		"run begins a run on all replicas, runs the command, ends the run, and writes the merged report. It survives the loss\n" +
-		"of any replica. Its exit code is that of the command; if that is 0 and the timing cannot be trusted, it is 3.\n" +
-		"status shows the replicas; its exit code is 0 if they agree, otherwise 1.\n\nflags:\n")
-	table.Write(&b, 27, func(f flags.Flag[order]) string {
-		var more []string
-		if f.Env != "" {
-			more = append(more, f.Env)
-		}
-		if f.Initial != "" {
-			more = append(more, "default "+f.Initial)
-		}
-		if len(more) == 0 {
-			return ""
-		}
-		return " (" + strings.Join(more, ", ") + ")"
-	})
-	b.WriteString("\nexample: mockserver fleet run --name baseline -- k6 run test.js\n")
-	return b.String()
+// only returns the flags with the given names.
+func only(names ...string) flags.Table[order] {
+	return slices.DeleteFunc(slices.Clone(table), func(f flags.Flag[order]) bool { return !slices.Contains(names, f.Name) })
 }
 
-// orderOf reads the arguments after "fleet", and the environment.
-func orderOf(args []string, env func(string) (string, bool)) (order, error) {
-	o := order{report: "."}
-	r := &flags.Reader[order]{Flags: table, Into: &o, Help: "mockserver fleet", Words: []string{"run", "status"}}
+// tableOf returns the flags of a command. Those of run include the flags of serve, for the server
+// that it starts.
+func tableOf(word string) flags.Table[order] {
+	switch word {
+	case "compare":
+		return only("admin", "admin-token", "ca", "report", "out", "help")
+	case "fleet", "status":
+		return only("admin", "admin-token", "ca", "expect", "help")
+	}
+	own := slices.DeleteFunc(slices.Clone(table), func(f flags.Flag[order]) bool { return f.Name == "out" })
+	for _, f := range settings.ServeFlags() {
+		if _, taken := own.Named("--" + f.Name); taken {
+			continue
+		}
+		own = append(own, flags.Flag[order]{
+			Name: f.Name, Short: f.Short, Value: f.Value, Accepts: f.Accepts, Several: f.Several, Secret: f.Secret,
+			Set: func(o *order, v string) bool {
+				o.serve = append(o.serve, "--"+f.Name+"="+v)
+				o.serves = o.serves || f.Name == "config" || f.Name == "mocks" || f.Name == "upstream"
+				return f.Apply(new(settings.Settings), v)
+			},
+		})
+	}
+	return own
+}
+
+// usages contains the usages of the commands, without the lists of their flags.
+//
+//go:embed usage
+var usages embed.FS
+
+// Usage returns the text that -h prints after a command: run, compare or fleet.
+func Usage(command string) string {
+	text, _ := usages.ReadFile("usage/" + command + ".txt") // it is embedded
+	var list strings.Builder
+	slices.DeleteFunc(tableOf(command), func(f flags.Flag[order]) bool { return f.Doc == "" }).Write(&list, 27)
+	return strings.Replace(string(text), "flags:\n", "flags:\n"+list.String(), 1)
+}
+
+// orderOf reads the arguments after a command, and the environment.
+func orderOf(command string, args []string, env func(string) (string, bool)) (order, error) {
+	o := order{report: ".", wait: 10 * time.Second, word: command}
+	words := []string{"run", "status"}
+	if command == "fleet" {
+		o.word = ""
+		if len(args) > 0 && slices.Contains(words, args[0]) {
+			o.word, args = args[0], args[1:]
+		}
+	}
+	r := &flags.Reader[order]{Flags: tableOf(o.word), Into: &o, Help: "mockserver " + cmp.Or(o.word, "fleet")}
 	r.Rest = func(args []string) { o.command = args }
 	r.Word = func(word string) {
 		switch {
-		case o.word == "" && (word == "run" || word == "status"):
-			o.word = word
+		case o.word == "compare":
+			o.runs = append(o.runs, word)
+		case o.word == "run" && settings.IsPath(word):
+			o.serve, o.serves = append(o.serve, word), true
+		case len(r.Errs) > 0: // the words after it are its arguments
 		case o.word == "run":
-			r.Wrong("%q: unexpected; put the command after --: mockserver fleet run -- %s", word, word)
+			r.Wrong("%q: no such file; put a command after --: mockserver run -- %s", word, word)
 		default:
-			r.Wrong("%q: unexpected%s; expected run or status", word, wording.DidYouMean(word, r.Words))
+			r.Wrong("%q: unexpected%s; expected run or status directly after fleet", word, wording.DidYouMean(word, words))
 		}
 	}
 	r.Read(args)
 	if o.help {
 		return o, nil
 	}
+	given := o.admin
 	r.Environment(func(name string) string {
 		value, _ := env(name)
 		return value
 	})
-	if len(o.admin) == 0 {
-		o.admin = []string{initialAdmin}
+	if o.serves {
+		o.admin = given // the server has an address of its own
 	}
-	switch {
-	case o.word == "":
-		r.Wrong("missing run or status; mockserver fleet -h explains them")
-	case o.word == "run" && len(o.command) == 0:
-		r.Wrong("missing command; put it after --: mockserver fleet run -- k6 run test.js")
-	case o.process != "" && o.Schedule == nil:
-		r.Wrong("--process: missing --rate; expected both, or only --rate")
-	case o.word == "status" && len(o.command) > 0:
-		r.Wrong("status does not take a command")
+	if wrong := o.fault(); wrong != "" && len(r.Errs) == 0 {
+		r.Wrong("%s", wrong)
 	}
 	if o.Schedule != nil {
 		o.Schedule.Process = cmp.Or(o.process, o.Schedule.Process)
@@ -185,27 +224,56 @@ func orderOf(args []string, env func(string) (string, bool)) (order, error) {
 	return o, errors.Join(r.Errs...)
 }
 
-// Command runs mockserver fleet. args are the arguments after "fleet". It returns the exit code.
-func Command(args []string, p Process) int {
-	o, err := orderOf(args, p.Env)
-	if err == nil && o.help {
-		fmt.Fprint(p.Stdout, Usage())
+// fault says what is missing in an order, or has no effect; "" if nothing is.
+func (o *order) fault() string {
+	switch {
+	case o.word == "":
+		return "missing run or status; mockserver fleet -h explains them"
+	case o.word == "compare" && len(o.runs) != 2:
+		return fmt.Sprintf("got %s; expected two: mockserver compare baseline tuned", wording.Count(len(o.runs), "run"))
+	case o.word == "run" && len(o.command) == 0:
+		return "missing command; put it after --: mockserver run -- k6 run test.js"
+	case o.process != "" && o.Schedule == nil:
+		return "--process: missing --rate; expected both, or only --rate"
+	case o.word != "run" && len(o.command) > 0:
+		return o.word + " does not take a command"
+	case len(o.serve) > 0 && !o.serves:
+		name, _, _ := strings.Cut(o.serve[0], "=")
+		return name + ": has no effect without a FILE, --config, --mocks or --upstream, with which run starts the server"
+	}
+	return ""
+}
+
+// Command runs mockserver run, compare or fleet. args are the arguments after that word. It returns
+// the exit code.
+func Command(command string, args []string, p Process) int {
+	o, err := orderOf(command, args, p.Env)
+	switch {
+	case err != nil:
+		fmt.Fprintln(p.Stderr, err)
+		return exitUsage
+	case o.help:
+		fmt.Fprint(p.Stdout, Usage(map[bool]string{true: "run", false: command}[o.word == "run"]))
 		return exitOK
+	case o.word == "run":
+		return runCommand(o, p)
 	}
-	var f *Fleet
-	if err == nil {
-		members := strings.Join(o.admin, ",")
-		f, err = New(Options{Members: members, Expect: o.expect, Token: o.token, TLS: o.ca != "", CA: o.ca, Found: len(o.admin) == 1 && !strings.HasPrefix(members, "dns:")})
-	}
+	f, err := New(o.members())
 	if err != nil {
 		fmt.Fprintln(p.Stderr, err)
 		return exitUsage
 	}
 	defer f.Close()
-	if o.word == "status" {
-		return status(f, p.Stdout)
+	if o.word == "compare" {
+		return compare(f, o, p)
 	}
-	return around(f, o, p)
+	return status(f, p.Stdout)
+}
+
+// members returns the options of the fleet, or of the one server, at the admin addresses.
+func (o *order) members() Options {
+	members := cmp.Or(strings.Join(o.admin, ","), initialAdmin)
+	return Options{Members: members, Expect: o.expect, Token: o.token, TLS: o.ca != "", CA: o.ca, Found: len(o.admin) <= 1 && !strings.HasPrefix(members, "dns:")}
 }
 
 // status prints the replicas.
@@ -233,139 +301,4 @@ func status(f *Fleet, out io.Writer) int {
 		fmt.Fprintln(out, "not agreed:", why)
 	}
 	return exitFailed
-}
-
-// around runs a command during a run of all replicas.
-func around(f *Fleet, o order, p Process) int {
-	if o.atOnce {
-		o.Settle = "0s"
-	}
-	printf := func(format string, args ...any) { fmt.Fprintf(p.Stderr, "fleet: "+format+"\n", args...) }
-	if err := os.MkdirAll(o.report, 0o755); err != nil {
-		printf("%v", err)
-		return exitFailed
-	}
-	run, err := beginAgreed(f, o, p)
-	if err != nil {
-		printf("%v", err)
-		return exitFailed
-	}
-	printf("run %s (%q) started on %s", run.ID, run.Name, strings.Join(run.member.Replicas, ", "))
-	code := p.execute(o.command, printf)
-	report := run.End(context.Background())
-	if !report.Final {
-		printf("waiting for %s", wording.Count(int(report.Total.WebhooksPending), "webhook"))
-	}
-	for !report.Final {
-		select {
-		case <-time.After(readEvery / 4):
-		case <-p.Signals:
-			o.Settle = "0s"
-		}
-		if report = run.Report(context.Background()); o.Settle == "0s" {
-			break
-		}
-	}
-	report = report.WithHDR(o.hdr)
-	printVerdict(report, printf)
-	if err := write(report, o.report); err != nil {
-		printf("%v", err)
-		return exitFailed
-	}
-	printf("report: %s", filepath.Join(o.report, "report.html"))
-	if code == exitOK && !report.Verdict.Trusted {
-		return exitUntrusted
-	}
-	return code
-}
-
-// beginAgreed begins the run once the replicas agree. It waits for at most o.wait, or until a
-// signal arrives.
-func beginAgreed(f *Fleet, o order, p Process) (*Run, error) {
-	deadline := time.Now().Add(o.wait)
-	for {
-		run, err := f.Begin(context.Background(), o.Beginning)
-		var split *NotAgreed
-		if !errors.As(err, &split) || !time.Now().Before(deadline) {
-			return run, err
-		}
-		select {
-		case <-time.After(readEvery):
-			f.forget()
-		case s := <-p.Signals:
-			return nil, fmt.Errorf("stopped by %s while %w", s, err)
-		}
-	}
-}
-
-// execute runs a command with the standard files of this process, and returns its exit code.
-// Signals are passed on, except interrupts from a terminal, which the command receives from the
-// terminal itself.
-func (p *Process) execute(words []string, printf func(string, ...any)) int {
-	command := exec.Command(words[0], words[1:]...)
-	command.Stdin, command.Stdout, command.Stderr = p.Stdin, p.Stdout, p.Stderr
-	if err := command.Start(); err != nil {
-		printf("%v", err)
-		return exitNoCommand
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- command.Wait() }()
-	for {
-		select {
-		case err := <-ended:
-			var failed *exec.ExitError
-			switch {
-			case err == nil:
-				return exitOK
-			case !errors.As(err, &failed):
-				printf("%v", err)
-				return exitFailed
-			case failed.ExitCode() >= 0:
-				return failed.ExitCode()
-			}
-			printf("the command was killed: %v", err)
-			return 128 + signalOf(failed)
-		case s := <-p.Signals:
-			if s != os.Interrupt || !isTerminal(p.Stdin) {
-				_ = command.Process.Signal(s) // it fails only if the command has exited
-			}
-		}
-	}
-}
-
-// signalOf returns the number of the signal that terminated a command.
-func signalOf(failed *exec.ExitError) int {
-	if status, ok := failed.Sys().(syscall.WaitStatus); ok {
-		return int(status.Signal())
-	}
-	return 0
-}
-
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
-// printVerdict prints the verdict, its reasons, and what explains them or is about the load generator.
-func printVerdict(r *runs.Report, printf func(string, ...any)) {
-	printf("%d requests. %s", r.Total.Requests, r.Verdict.Text)
-	for _, c := range slices.Concat(r.Verdict.Reasons, r.Verdict.Explanations) {
-		printf("%s: %s: %s", c.Replica, c.Code, c.Text)
-	}
-}
-
-// write writes the report as JSON and as a page.
-func write(r *runs.Report, dir string) error {
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	page, err := r.Page()
-	if err != nil {
-		return err
-	}
-	return errors.Join(
-		os.WriteFile(filepath.Join(dir, "report.json"), append(text, '\n'), 0o644),
-		os.WriteFile(filepath.Join(dir, "report.html"), page, 0o644),
-	)
 }

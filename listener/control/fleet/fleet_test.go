@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -114,7 +113,7 @@ func TestRun_IsNotFinalBecauseAReplicaWasSilentOnce(t *testing.T) {
 
 func TestOrder_SettleIsSentWithAUnit(t *testing.T) {
 	for text, want := range map[string]string{"5": "5s", "1.5": "1.5s", "2m": "2m0s", "0": "0s"} {
-		o, err := orderOf([]string{"run", "--settle", text, "--", "true"}, func(string) (string, bool) { return "", false })
+		o, err := orderOf("run", []string{"--settle", text, "--", "true"}, func(string) (string, bool) { return "", false })
 		if err != nil || o.Settle != want {
 			t.Errorf("--settle %s: %q, %v; want %s", text, o.Settle, err, want)
 		}
@@ -122,12 +121,12 @@ func TestOrder_SettleIsSentWithAUnit(t *testing.T) {
 }
 
 // What the load generator did is printed for a run that can be trusted, too.
-func TestPrintVerdict_ExplanationsFollowTheReasons(t *testing.T) {
+func TestReport_ExplanationsFollowTheReasons(t *testing.T) {
 	var b strings.Builder
-	printVerdict(&runs.Report{Verdict: runs.RunVerdict{
+	report := &runs.Report{Verdict: runs.RunVerdict{
 		Text: "T.", Reasons: []runs.RunCause{{Code: "late", Text: "slow", Replica: "a:1"}}, Explanations: []runs.RunCause{{Code: "generator", Text: "it stopped", Replica: "b:1"}},
-	}}, func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) })
-	if want := "0 requests. T.\na:1: late: slow\nb:1: generator: it stopped\n"; b.String() != want {
+	}}
+	if want := "0 requests, 0 a second. T.\n  a:1 late: slow\n  b:1 generator: it stopped\n"; report.Write(&b) != nil || b.String() != want {
 		t.Errorf("got %q, want %q", b.String(), want)
 	}
 }

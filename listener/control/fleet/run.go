@@ -66,6 +66,13 @@ type NotAgreed struct{ Overview Overview }
 
 // Error says why the replicas do not agree.
 func (e *NotAgreed) Error() string {
+	if all := e.Overview.Replicas; len(all) == 1 && e.Overview.Expected < 2 {
+		text := strings.Join(e.Overview.Why, "; ")
+		if all[0].Silent != "" {
+			text += "; expected the admin address of a server, as in mockserver api.yml --admin " + all[0].Address
+		}
+		return text
+	}
 	return "the replicas do not agree: " + strings.Join(e.Overview.Why, "; ")
 }
 
@@ -75,7 +82,7 @@ func (e *NotAgreed) Error() string {
 func (f *Fleet) Begin(ctx context.Context, b Beginning) (*Run, error) {
 	state := f.Look(ctx)
 	settle, _ := b.Check()
-	r := &Run{settle: settle, ID: "fleet-" + strings.ToLower(rand.Text()[:12]), Name: b.Name, fleet: f, member: runs.Membership{Replicas: []string{}}}
+	r := &Run{settle: settle, ID: "r" + strings.ToLower(rand.Text()[:8]), Name: b.Name, fleet: f, member: runs.Membership{Replicas: []string{}}}
 	for _, m := range state.Replicas {
 		if m.Self {
 			r.member.Coordinator = m.Address

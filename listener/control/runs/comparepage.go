@@ -1,10 +1,14 @@
 package runs
 
 import (
+	"errors"
 	"html/template"
+	"io"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"mockserver/listener/observe/verdict"
 )
@@ -18,6 +22,20 @@ type comparisonPage struct {
 // Page returns the comparison as a page that loads nothing.
 func (c *Comparison) Page() ([]byte, error) {
 	return rendered("compare.html", comparisonPage{*c, Style()})
+}
+
+// Write writes the comparison as text, with the figures of the whole runs and those of endpoints that
+// changed.
+func (c *Comparison) Write(to io.Writer) error {
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	return errors.Join(writeText(w, "compare.txt", c), w.Flush())
+}
+
+// changed returns those rows of an endpoint whose figures differ by more than chance explains.
+func changed(d Differences) []pairRow {
+	return slices.DeleteFunc(rows(d), func(r pairRow) bool {
+		return slices.Contains([]string{"", notDistinguishable, notDetermined}, r.Finding)
+	})
 }
 
 // pairRow is a pair formatted as text.

@@ -69,6 +69,9 @@ func (f *Fleet) Report() *Report {
 		r.Replicas = append(r.Replicas, f.Parts[i].report(r.Total.Requests))
 	}
 	r.Verdict = f.verdict(r)
+	if len(f.Parts) == 1 && len(known) == 1 && len(f.reasons(r)) == 0 && f.Parts[0].Totals != nil { // it is not a fleet
+		r.Verdict, r.Replicas = f.Parts[0].Totals.Verdict, nil
+	}
 	r.Configuration.Changed = r.Configuration.Changed || slices.Contains(r.Verdict.Decisive, configurationDiffers)
 	r.HDR = map[string]string{}
 	times := make([]*verdict.Times[histogram.Snapshot], len(known))

@@ -5,22 +5,40 @@ import (
 	"fmt"
 	"html"
 	"html/template"
+	"io"
 	"maps"
 	"math"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+	text "text/template"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"mockserver/internal/statistics"
+	"mockserver/internal/wording"
 	"mockserver/listener/observe/verdict"
 )
 
 // none is shown in place of a missing figure.
 const none = "–"
+
+// writeText writes a report or a comparison with one of the templates for text.
+func writeText(w io.Writer, name string, of any) error {
+	t, err := text.New(name).Funcs(text.FuncMap{"rows": rows, "changed": changed, "moment": momentText, "clock": clockText, "requests": func(n uint64) string {
+		return countText(n) + strings.TrimPrefix(wording.Count(int64(n), "request"), fmt.Sprint(n))
+	}, "rate": rateText}).ParseFS(reportFiles, "report/"+name)
+	if err != nil {
+		return err
+	}
+	return t.Execute(w, of)
+}
+
+// Write writes the verdict of the report as text, its reasons, and what explains them or is
+// about the load generator.
+func (r *Report) Write(w io.Writer) error { return writeText(w, "verdict.txt", r) }
 
 // intervalText formats a figure with its interval: "20.1 ms (19.8 ms to 20.5 ms)".
 func intervalText(f *statistics.Figure, text func(float64) string) string {

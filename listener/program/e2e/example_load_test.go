@@ -39,80 +39,12 @@ func need(t *testing.T, programs ...string) {
 	}
 }
 
-// tool runs a program, and returns its exit code and all its output.
-func tool(t *testing.T, dir string, env []string, name string, args ...string) (code int, printed string) {
-	t.Helper()
-	cmd := exec.Command(name, args...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
-	out, err := cmd.CombinedOutput()
-	if cmd.ProcessState == nil {
-		t.Fatal(err)
-	}
-	return cmd.ProcessState.ExitCode(), string(out)
-}
-
-func TestLoad_TheShellScriptFailsOnTheVerdict(t *testing.T) {
-	t.Parallel()
-	need(t, "sh", "curl", "jq")
-	get := func(p *Process, path string) []string {
-		return []string{"sh", "-c", "for i in 1 2 3 4 5; do curl -s -o answer " + p.URL + path + "; done"}
-	}
-	for _, c := range []struct {
-		name, verdict, token string
-		command              func(*Process) []string
-		code                 int
-		says                 string
-	}{
-		{"trusted", trusts, "secret", func(p *Process) []string { return get(p, "/tasks/7") }, 0, "5 requests. The timing of this run can be trusted."},
-		{"not trusted", trustsNot, "secret", func(p *Process) []string { return get(p, "/tasks/7") }, 3, "cannot be trusted"},
-		{"unmatched", trusts, "secret", func(p *Process) []string { return get(p, "/none") }, 4, "5 × GET /none: "},
-		{"a command that fails", trusts, "secret", func(*Process) []string { return []string{"sh", "-c", "exit 7"} }, 7, "0 requests"},
-		{"a wrong token", trusts, "wrong", func(*Process) []string { return []string{"touch", "ran"} }, 1, "no run was begun"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			p, admin := loaded(t, c.verdict, "--admin-token", "secret")
-			dir := t.TempDir()
-			env := []string{"MOCKSERVER_ADMIN_URL=" + admin.URL, "MOCKSERVER_ADMIN_TOKEN=" + c.token}
-			code, says := tool(t, dir, env, File("examples/load/run.sh"), append([]string{`a "name" of \ it`}, c.command(p)...)...)
-			if code != c.code || !strings.Contains(says, c.says) {
-				t.Errorf("exit code %d, want %d; got the output %q, want %q in it", code, c.code, says, c.says)
-			}
-			if c.token == "wrong" {
-				if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
-					t.Error("the load ran without a run")
-				}
-				return
-			}
-			text, err := os.ReadFile(filepath.Join(dir, "report.json"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var report struct {
-				Name    string
-				Running bool
-			}
-			if err := json.Unmarshal(text, &report); err != nil || report.Running || report.Name != `a "name" of \ it` {
-				t.Errorf("got %+v (%v)", report, err)
-			}
-			if page, err := os.ReadFile(filepath.Join(dir, "report.html")); err != nil || !strings.Contains(string(page), "</html>") {
-				t.Errorf("the page: %v", err)
-			}
-		})
-	}
-}
-
-// The stand-in for k6 provides the parts of k6 that the script uses. It runs setup, the load and
-// teardown as k6 does, the load three times.
+// The stand-in for k6 provides the parts of k6 that the script uses. It runs the load
+// three times.
 var standIn = map[string]string{
-	"node_modules/k6/package.json": `{"name": "k6", "type": "module", "exports": {".": "./k6.js", "./http": "./http.js", "./metrics": "./metrics.js"}}`,
+	"node_modules/k6/package.json": `{"name": "k6", "type": "module", "exports": {".": "./k6.js", "./http": "./http.js"}}`,
 	"node_modules/k6/k6.js": `
-export const fail = (text) => { throw new Error(text); };
 export const check = (value, checks) => { for (const [name, ok] of Object.entries(checks)) if (!ok(value)) throw new Error(name + ' does not hold'); };
-`,
-	"node_modules/k6/metrics.js": `
-export const added = [];
-export class Rate { constructor(name) { this.name = name; } add(value) { added.push([this.name, value]); } }
 `,
 	"node_modules/k6/http.js": `
 import { execFileSync } from 'node:child_process';
@@ -130,46 +62,31 @@ export default { request, get: (url) => request('GET', url) };
 	"main.mjs": `
 globalThis.__ENV = process.env;
 const script = await import('./script.mjs');
-const { added } = await import('k6/metrics');
-const data = JSON.parse(JSON.stringify(script.setup()));
-for (let i = 0; i < 3; i++) script.default(data);
-script.teardown(data);
-console.log(JSON.stringify({ added, thresholds: script.options.thresholds }));
-process.exit(added.length === 1 && added[0][1] === true ? 0 : 99);
+for (let i = 0; i < 3; i++) script.default();
 `,
 }
 
-func TestLoad_TheScriptForK6FailsOnTheVerdict(t *testing.T) {
+func TestLoad_TheScriptForK6RunsInARun(t *testing.T) {
 	t.Parallel()
-	k6 := true
+	script, dir := File("examples/load/k6.js"), t.TempDir()
+	command := []string{"k6", "run", "--quiet", script}
 	if _, err := exec.LookPath("k6"); err != nil {
-		k6 = false
 		need(t, "node", "curl")
 		t.Log("k6 is not installed: a stand-in runs the script in node")
-	}
-	for verdict, want := range map[string]int{trusts: 0, trustsNot: 99} {
-		p, admin := loaded(t, verdict, "--admin-token", "secret")
-		env := []string{"MOCK_URL=" + p.URL, "MOCKSERVER_ADMIN_URL=" + admin.URL, "MOCKSERVER_ADMIN_TOKEN=secret", "RATE=20", "DURATION=1s"}
-		script, dir := File("examples/load/k6.js"), t.TempDir()
-		var code int
-		var says string
-		if k6 {
-			code, says = tool(t, dir, env, "k6", "run", "--quiet", script)
-		} else {
-			text, err := os.ReadFile(script)
-			if err != nil {
-				t.Fatal(err)
-			}
-			harness.WriteFile(t, dir, "script.mjs", string(text))
-			for name, content := range standIn {
-				harness.WriteFile(t, dir, name, content)
-			}
-			code, says = tool(t, dir, env, "node", "main.mjs")
-			if !strings.Contains(says, `"mock_trusted":["rate==1"]`) || !strings.Contains(says, `"added":[["mock_trusted",`) {
-				t.Errorf("no threshold checks the verdict: %s", says)
-			}
+		text, err := os.ReadFile(script)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if code != want || !strings.Contains(says, "The timing of this run can") {
+		harness.WriteFile(t, dir, "script.mjs", string(text))
+		for name, content := range standIn {
+			harness.WriteFile(t, dir, name, content)
+		}
+		command = []string{"node", filepath.Join(dir, "main.mjs")}
+	}
+	for verdict, want := range map[string]int{trusts: 0, trustsNot: 3} {
+		args := append([]string{"run", File("examples/tasks.yml"), "--port", "0", "--verdict", verdict, "--report", dir, "--"}, command...)
+		code, _, says := Refused(t, []string{"RATE=20", "DURATION=1s"}, args...)
+		if code != want || !strings.Contains(says, "The timing of this run can") || strings.Contains(says, "run: 0 requests") {
 			t.Errorf("%s: exit code %d, want %d: %s", verdict, code, want, says)
 		}
 	}

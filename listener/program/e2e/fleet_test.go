@@ -608,16 +608,37 @@ func runAround(t *testing.T, dir string, args []string, command ...string) *Proc
 // reported reads the report that mockserver fleet run wrote.
 func reported(t *testing.T, dir string) *runs.Report {
 	t.Helper()
-	var report runs.Report
-	text, err := os.ReadFile(filepath.Join(dir, "report", "report.json"))
-	if err == nil {
-		err = json.Unmarshal(text, &report)
+	all := reportsIn(t, filepath.Join(dir, "report"))
+	if len(all) != 1 {
+		t.Fatalf("got %d reports", len(all))
 	}
-	page, missing := os.ReadFile(filepath.Join(dir, "report", "report.html"))
-	if err != nil || missing != nil || !bytes.Contains(page, []byte("</html>")) {
-		t.Fatal(err, missing)
+	for _, report := range all {
+		return report
 	}
-	return &report
+	return nil
+}
+
+// reportsIn reads the reports that mockserver run wrote into a directory, keyed by the path of each.
+func reportsIn(t *testing.T, dir string) map[string]*runs.Report {
+	t.Helper()
+	all := map[string]*runs.Report{}
+	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		var report runs.Report
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = json.Unmarshal(text, &report)
+		}
+		page, missing := os.ReadFile(strings.TrimSuffix(path, ".json") + ".html")
+		if err != nil || missing != nil || !bytes.Contains(page, []byte("</html>")) {
+			t.Fatal(err, missing)
+		}
+		all[path] = &report
+	}
+	return all
 }
 
 func TestFleetRun_ReportsAndPassesTheCommandThrough(t *testing.T) {
@@ -674,14 +695,14 @@ func TestFleetRun_RefusesAndWaits(t *testing.T) {
 	NeedsProcess(t) // a report is written into the working directory
 	ports := harness.UnusedAddresses(t, 2)
 	first := start(t, ports, 0, fleetConfiguration)
-	code, stdout, stderr := Refused(t, nil, "fleet", "run", "--admin", first.address, "--", "echo", "never")
+	code, stdout, stderr := Refused(t, nil, "fleet", "run", "--admin", first.address, "--wait", "0s", "--", "echo", "never")
 	if code != 1 || stdout != "" || !strings.Contains(stderr, ports[1]+" does not answer") {
 		t.Errorf("got %d, %q, %q", code, stdout, stderr)
 	}
-	p := Launch(t, nil, "fleet", "run", "--admin", first.address, "--wait", "1m", "--", "no-such-command")
+	p := Launch(t, nil, "fleet", "run", "--admin", first.address, "--wait", "1m", "--", "sh", "-c", "exit 9")
 	start(t, ports, 1, fleetConfiguration)
-	if got := p.Exit(); got != 127 {
-		t.Errorf("got exit code %d, want 127: %q", got, p.Output())
+	if got := p.Exit(); got != 9 {
+		t.Errorf("got exit code %d, want 9: %q", got, p.Output())
 	}
 	for _, args := range [][]string{
 		{}, {"run"}, {"runn"}, {"run", "k6"}, {"status", "--", "x"}, {"status", "--admin", "x"}, {"run", "--name", "", "--", "x"}, {"status", "--admin", "10.0.0.1:1"},

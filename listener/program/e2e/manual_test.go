@@ -392,7 +392,7 @@ func (r *reader) set(s scene) {
 // the program, which exit.
 var (
 	serves = regexp.MustCompile(`^(?:mockserver|go run \.)( [^#&>]*)?(?:&|#.*)?$`)
-	ends   = regexp.MustCompile(`^ *(validate|export|schema|bench|fleet|import|ca|health|version)\b| -h\b`)
+	ends   = regexp.MustCompile(`^ *(validate|export|schema|run|compare|bench|fleet|import|ca|health|version)\b| -h\b`)
 )
 
 // typed runs a step and returns what it prints. A server replaces the one before it, and prints
