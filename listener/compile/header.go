@@ -71,11 +71,16 @@ func declaredHeader(resp *item.Response, name string) (string, bool) {
 // answer itself, a resource, an upstream or a recording.
 func (a *Response) AddHeaders(p *reply.Reply, r *matcher.Request) {
 	for i := range a.Headers {
-		if h := &a.Headers[i]; h.Template == nil {
-			p.Add(h.Name, h.Value)
-		} else {
-			p.AddTemplate(h.Name, h.Template, r)
-		}
+		a.Headers[i].AddTo(p, r)
+	}
+}
+
+// AddTo adds the line to a reply.
+func (h *header) AddTo(p *reply.Reply, r *matcher.Request) {
+	if h.Template == nil {
+		p.Add(h.Name, h.Value)
+	} else {
+		p.AddTemplate(h.Name, h.Template, r)
 	}
 }
 

@@ -54,17 +54,16 @@ func (sn *world) addDeclaredCORS(c *call, method string) {
 		return
 	}
 	for _, h := range sn.Responses[i].Preflight {
-		if h.Template == nil {
-			c.Reply.Add(h.Name, h.Value)
-		} else if holds || h.Template.IsOfHeaders() {
-			c.Reply.AddTemplate(h.Name, h.Template, &c.Request)
+		if holds || h.Template == nil || h.Template.IsOfHeaders() {
+			h.AddTo(&c.Reply, &c.Request)
 		}
 	}
 	c.Reply.Fields = slices.DeleteFunc(c.Reply.Fields, func(f reply.Field) bool { return f.Value == "" })
 }
 
 // allowOrigin lets pages of any origin read the response and its headers, unless Options.NoCORS is set or the
-// response declares otherwise. With Options.CORSCredentials it allows credentials as well.
+// response declares otherwise. With Options.CORSCredentials it allows credentials as well. A response that the server
+// sends instead of a declared one, such as 429, repeats what the endpoint declares.
 func (s *Server) allowOrigin(c *call) {
 	if s.NoCORS || !c.hasOrigin() {
 		return
@@ -73,6 +72,15 @@ func (s *Server) allowOrigin(c *call) {
 		c.Reply.AddExposed()
 	}
 	declared := c.Reply.Has(fasthttp.HeaderAccessControlAllowOrigin)
+	if !declared && c.world != nil && c.matched >= 0 && !c.panicked {
+		for _, h := range c.world.Responses[c.matched].Preflight {
+			isOrigin := strings.EqualFold(h.Name, fasthttp.HeaderAccessControlAllowOrigin)
+			if isOrigin || strings.EqualFold(h.Name, fasthttp.HeaderAccessControlAllowCredentials) && !c.Reply.Has(h.Name) {
+				h.AddTo(&c.Reply, &c.Request)
+				declared = declared || isOrigin
+			}
+		}
+	}
 	if s.CORSCredentials && !c.Reply.Has(fasthttp.HeaderAccessControlAllowCredentials) {
 		c.Reply.Add(fasthttp.HeaderAccessControlAllowCredentials, "true")
 	}

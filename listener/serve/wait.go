@@ -101,11 +101,11 @@ func (s *Server) resume(c *call) {
 
 // complete adds to a reply what does not depend on the endpoint, and logs the request.
 func (s *Server) complete(c *call) {
-	if c.Reply.Passed == nil {
-		s.allowOrigin(c)
-	}
 	if s.ServerTiming {
 		c.Reply.Add("Server-Timing", c.Trace.ServerTiming(time.Since(c.In.Time)))
+	}
+	if c.Reply.Passed == nil {
+		s.allowOrigin(c)
 	}
 	if s.AccessLog {
 		s.logAccess(c, slog.Duration("took", time.Since(c.In.Time)))
