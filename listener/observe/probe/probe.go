@@ -65,6 +65,7 @@ type Probe struct {
 	many      time.Time   // when there last were busyRate requests a second
 	most      time.Time   // when there last were fullRate requests a second, and waitingRate that waited
 	figures   [2]figures  // measured without requests, and with requests
+	next      time.Time   // when the beat that has not run yet is due; zero before the first
 	due       []time.Time // when the echoes that are not back yet were due, the earliest first
 	connected bool        // a connection was made: the server can be reached
 	failed    uint64
@@ -82,6 +83,7 @@ type Figures struct {
 	// otherwise.
 	Serving, Idle Lateness
 	Waiting       histogram.Snapshot // how late the echoes are that are due but not back yet
+	Overdue       time.Duration      // how late the beat is that has not run yet
 	Failed        uint64             // connections that could not be made, or that broke
 	// Problem is the error of the last failed connection; nil if none. No echo counts as late if
 	// no connection was ever made, or if a connection failed for lack of a resource on the probe's
@@ -184,6 +186,9 @@ func (p *Probe) Figures() Figures {
 		waiting.Add(time.Since(due))
 	}
 	waiting.Read(&f.Waiting)
+	if !p.next.IsZero() {
+		f.Overdue = max(time.Since(p.next), 0)
+	}
 	return f
 }
 
@@ -198,6 +203,9 @@ func (p *Probe) beat(ctx context.Context) {
 		// The beat is at a random time in the first half of its slot, so that it is not in step
 		// with anything that disturbs the server.
 		due := slot.Add(rand.N(at.beats / 2))
+		p.mu.Lock()
+		p.next = due
+		p.mu.Unlock()
 		for left := time.Until(due); left > 0; left = time.Until(due) {
 			if clock.Set(left); !clock.Wait() {
 				return

@@ -159,6 +159,21 @@ func TestProbe_BeatsAreLateWhenNothingRuns(t *testing.T) {
 	until(t, p, "some beats are late", func(f Figures) bool { return f.Serving.Beats.Count > 10 && f.Serving.Beats.Max > busy.beats/2 })
 }
 
+// A beat that is due and has not run counts as late now.
+func TestProbe_ABeatThatHasNotRunIsOverdue(t *testing.T) {
+	p := New(&net.UnixAddr{Name: "x", Net: "unix"})
+	if f := p.Figures(); f.Overdue != 0 {
+		t.Errorf("overdue by %v before the first beat", f.Overdue)
+	}
+	if p.next = time.Now().Add(-time.Second); p.Figures().Overdue < time.Second {
+		t.Errorf("overdue by %v, want a second", p.Figures().Overdue)
+	}
+	p.next = time.Time{}
+	started(p)
+	defer p.Stop()
+	until(t, p, "a beat is due later", func(f Figures) bool { return f.Serving.Beats.Count > 0 && f.Overdue == 0 })
+}
+
 // Without requests there are few beats, so that a process that has nothing to do sleeps.
 func TestProbe_IsSeldomWithoutRequests(t *testing.T) {
 	p := New(&net.UnixAddr{Name: "x", Net: "unix"})

@@ -33,21 +33,27 @@ func openingBetween(a, b *Reading) float64 {
 	return float64(after.First-before.First) / float64(came)
 }
 
+// lateSince returns how late the probe was at most since an earlier reading, or is now.
+func (r *Reading) lateSince(earlier *Reading) time.Duration {
+	beats, _ := probed(&earlier.Probe, &r.Probe)
+	return max(beats.Max, r.Probe.Overdue)
+}
+
 // stopsOf returns the stops up to the reading b that the load generator made. It leaves out those since
 // the reading a during which the server may have stood still, because the probe was late by a quarter
-// of their length, and those that the server's responses may have caused: a load generator that waits
+// of their length, also just before a: the arrivals are read before the probe is. It leaves out those that the server's responses may have caused: a load generator that waits
 // for delayed responses sends its next requests as soon as it has them.
 func stopsOf(a, b *Reading) histogram.Snapshot {
 	found := b.Counts.Arrivals.Stops.Since(a.Counts.Arrivals.Stops)
 	if found.Count == 0 {
 		return a.Stops
 	}
-	beats, _ := probed(&a.Probe, &b.Probe)
+	late := max(b.lateSince(a), a.late)
 	idle, openers := b.Counts.Arrivals.Idle.Since(a.Counts.Arrivals.Idle), b.Counts.Arrivals.First-a.Counts.Arrivals.First
 	made := histogram.Counted(func(yield func(time.Duration, uint64) bool) {
 		for length, n := range found.Cells() {
 			idled := openers + idle.Count - idle.Buckets([]time.Duration{length * 3 / 4})[0]
-			if beats.Max < length/4 && idled >= n && !yield(length, n) {
+			if late < length/4 && idled >= n && !yield(length, n) {
 				return
 			}
 		}

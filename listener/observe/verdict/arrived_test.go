@@ -20,10 +20,13 @@ func TestStops_AreThoseOfTheLoadGenerator(t *testing.T) {
 	for name, c := range map[string]struct {
 		stops, beats, idle []time.Duration
 		openers, want      uint64
+		before, overdue    time.Duration // how late the probe was in the sample before, and how late a beat is now
 	}{
 		"connections were idle":        {stops: many(84*ms, 3), beats: many(ms, 60), idle: append(many(10*ms, 500), many(90*ms, 3)...), want: 3},
 		"new connections":              {stops: many(84*ms, 3), beats: many(ms, 60), openers: 3, want: 3},
 		"the probe was late":           {stops: many(84*ms, 3), beats: append(many(ms, 60), 22*ms), idle: many(90*ms, 3)},
+		"late while it was read":       {stops: many(84*ms, 3), beats: many(ms, 60), idle: many(90*ms, 3), before: 22 * ms},
+		"a beat has not run yet":       {stops: many(84*ms, 3), beats: many(ms, 60), idle: many(90*ms, 3), overdue: 22 * ms},
 		"late by less than the long":   {stops: []time.Duration{50 * ms, 200 * ms}, beats: []time.Duration{20 * ms}, idle: many(300*ms, 3), want: 1},
 		"waiting for delayed replies":  {stops: many(100*ms, 9), beats: many(ms, 60), idle: many(ms, 500)},
 		"one connection waited for it": {stops: many(100*ms, 2), beats: many(ms, 60), idle: append(many(ms, 500), 100*ms)},
@@ -33,10 +36,11 @@ func TestStops_AreThoseOfTheLoadGenerator(t *testing.T) {
 				return &Reading{Counts: record.Counts{Arrivals: f}, Probe: probe.Figures{Serving: probe.Lateness{Beats: beats}}}
 			}
 			before := at(arrivals.Figures{}, histogram.Snapshot{})
-			before.Stops = histogram.Of(60 * ms)
+			before.Stops, before.late = histogram.Of(60*ms), c.before
 			after := at(arrivals.Figures{
 				First: c.openers, Idle: histogram.Of(c.idle...), Distributions: arrivals.Distributions{Stops: histogram.Of(c.stops...)},
 			}, histogram.Of(c.beats...))
+			after.Probe.Overdue = c.overdue
 			after.Stops = stopsOf(before, after)
 			if got := arrivedBetween(before, after).Stops; got != c.want {
 				t.Errorf("%d stops, want %d", got, c.want)

@@ -23,6 +23,7 @@ type Reading struct {
 
 	Stops histogram.Snapshot // those of Counts.Arrivals that the load generator made; see stopsOf
 
+	late    time.Duration         // how late the probe was at most since the reading before
 	matched record.EndpointCounts // everything except unmatched requests
 	usage   usage
 	waits   waitHistogram // waits of runnable goroutines

@@ -194,7 +194,7 @@ func (s *Sampler) Take(r Reading) {
 func (s *Sampler) add(r Reading) (Sample, Verdict) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.Stops = stopsOf(&s.last, &r)
+	r.late, r.Stops = r.lateSince(&s.last), stopsOf(&s.last, &r)
 	sample := between(&s.last, &r)
 	s.busiest.put(busiestBetween(&s.last.Counts, &r.Counts, sample))
 	s.samples.put(sample.Alone())

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	generator "mockserver/bench/load"
+	"mockserver/internal/harness"
 )
 
 // generatorReport contains the fields of a report that TestGenerators examines.
@@ -103,11 +104,10 @@ func TestGenerators(t *testing.T) {
 - endpoint: {path: /wait, latency: {min: 20ms, max: 20ms}, response: {body: x}}
 `)
 	fixed, wait, length := p.URL+"/fixed", p.URL+"/wait", generated.String()
+	targets := harness.WriteFile(t, t.TempDir(), "targets", "GET "+fixed+"\n")
 	vegeta := func(disturb func(*exec.Cmd)) func(*testing.T) {
 		return func(t *testing.T) {
-			generate(t, disturb, "sh", "-c", `exec vegeta attack -rate 1000 -duration `+length+` -output /dev/null <<end
-GET `+fixed+`
-end`)
+			generate(t, disturb, "vegeta", "attack", "-rate", "1000", "-duration", length, "-output", "/dev/null", "-targets", targets)
 		}
 	}
 	for _, c := range []struct {
@@ -141,6 +141,7 @@ end`)
 			}
 			var entry struct{ ID string }
 			a.Do("POST", "/__admin/runs", body).Into(t, 201, &entry)
+			t.Cleanup(func() { a.Do("POST", "/__admin/runs/"+entry.ID+"/stop", "") }) // if the generator is not installed
 			c.run(t)
 			var r generatorReport
 			a.Do("POST", "/__admin/runs/"+entry.ID+"/stop", "").Into(t, 200, &r)
