@@ -50,6 +50,9 @@ func stopsOf(a, b *Reading) histogram.Snapshot {
 	}
 	late := max(b.lateSince(a), a.late)
 	idle, openers := b.Counts.Arrivals.Idle.Since(a.Counts.Arrivals.Idle), b.Counts.Arrivals.First-a.Counts.Arrivals.First
+	if openers <= idle.Count { // connections are kept: those that were new need not have come after a stop
+		openers = 0
+	}
 	made := histogram.Counted(func(yield func(time.Duration, uint64) bool) {
 		for length, n := range found.Cells() {
 			idled := openers + idle.Count - idle.Buckets([]time.Duration{length * 3 / 4})[0]

@@ -24,6 +24,7 @@ func TestStops_AreThoseOfTheLoadGenerator(t *testing.T) {
 	}{
 		"connections were idle":        {stops: many(84*ms, 3), beats: many(ms, 60), idle: append(many(10*ms, 500), many(90*ms, 3)...), want: 3},
 		"new connections":              {stops: many(84*ms, 3), beats: many(ms, 60), openers: 3, want: 3},
+		"connections were new before":  {stops: many(43*ms, 1), beats: many(ms, 60), idle: many(ms, 160), openers: 4},
 		"the probe was late":           {stops: many(84*ms, 3), beats: append(many(ms, 60), 22*ms), idle: many(90*ms, 3)},
 		"late while it was read":       {stops: many(84*ms, 3), beats: many(ms, 60), idle: many(90*ms, 3), before: 22 * ms},
 		"a beat has not run yet":       {stops: many(84*ms, 3), beats: many(ms, 60), idle: many(90*ms, 3), overdue: 22 * ms},

@@ -59,8 +59,7 @@ type Sampler struct {
 	marks   []Reading  // readings of the window, without endpoints, the oldest first; the final one is the same as last
 	samples ring[Sample]
 	busiest ring[Busy]
-	window  Sample
-	verdict Verdict
+	verdict Verdict // without its size
 	held    held
 	recent  []Reading // readings of the last seconds, the oldest first; these are judged
 	seldom  []Reading // readings further apart, the oldest first; for endpoints with few requests, and for sizes
@@ -128,7 +127,6 @@ func New(from Source, thresholds Thresholds, log *slog.Logger) *Sampler {
 	s.last = from.Read()
 	s.restart()
 	s.verdict = s.held.add(Verdict{Idle: true, Unknown: []string{}}, nil, s.last.Time.UTC())
-	s.window = Sample{Time: s.last.Time.UTC()}
 	return s
 }
 
@@ -228,12 +226,11 @@ func recent(all []Reading, seconds int) []Reading {
 
 // look updates the verdict on the last seconds.
 func (s *Sampler) look() {
-	s.window = Between(&s.marks[0], &s.last)
-	judged := BetweenEndpoints(&s.recent[0], &s.last)
+	now, judged := s.last.Time.UTC(), BetweenEndpoints(&s.recent[0], &s.last)
 	before := &s.seldom[max(len(s.seldom)-2, 0)]
-	seldom := Sample{Time: s.window.Time, timings: timings(before, &s.last, seldomMost), opening: openingBetween(before, &s.last)}
+	seldom := Sample{Time: now, timings: timings(before, &s.last, seldomMost), opening: openingBetween(before, &s.last)}
 	seldom.times.Probe, seldom.times.Echo = probed(&before.Probe, &s.last.Probe)
-	s.verdict = s.held.add(judge(&judged, s.sized(&judged), s.thresholds), judgeSeldom(&seldom, s.thresholds), s.window.Time)
+	s.verdict = s.held.add(judge(&judged, nil, s.thresholds), judgeSeldom(&seldom, s.thresholds), now)
 	s.logVerdict()
 }
 
@@ -312,11 +309,15 @@ func (s *Sampler) Last() *Reading {
 	return new(s.last)
 }
 
-// Current returns the verdict on the last seconds, and the sample of the window.
+// Current returns the verdict on the last seconds, and the sample of the window. The size and the window
+// are made when they are wanted, rather than each second.
 func (s *Sampler) Current() (Verdict, Sample) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.verdict, s.window
+	judged, v := BetweenEndpoints(&s.recent[0], &s.last), s.verdict
+	now := judge(&judged, s.sized(&judged), s.thresholds)
+	v.Size, v.Added = now.Size, now.Added
+	return v, Between(&s.marks[0], &s.last)
 }
 
 // Latest returns the latest samples after a time, up to a maximum number, and the busiest endpoints
