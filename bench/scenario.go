@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mockserver/internal/list"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -94,11 +95,7 @@ func readScenario(text []byte) (scenario, error) {
 // scenarioNames returns the names that --scenario accepts.
 func scenarioNames() []string {
 	all, _ := scenarios() // a test checks the embedded ones
-	var names []string
-	for i := range all {
-		names = append(names, all[i].Name)
-	}
-	return names
+	return list.Map(all, func(s scenario) string { return s.Name })
 }
 
 // endpoints returns the items of the configuration, with repeated ones written out.

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"mockserver/internal/list"
 	"slices"
 	"strings"
 
@@ -34,10 +35,7 @@ func unsteady(e *item.Endpoint, connections int) string {
 // statuses returns the statuses with which an endpoint may answer: the one of its first outcome,
 // and then the others in ascending order.
 func statuses(e *item.Endpoint) []int {
-	var all []int
-	for _, o := range likely(e) {
-		all = append(all, statusOf(&o.Response))
-	}
+	all := list.Map(likely(e), func(o item.Outcome) int { return statusOf(&o.Response) })
 	for _, o := range likely(e) {
 		for _, a := range (policy.Group{Latency: o.Latency}).Replies() {
 			all = append(all, a.Status)

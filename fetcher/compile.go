@@ -134,8 +134,7 @@ func (s *Source) connect(dir string) syntax.Problems {
 		return nil
 	}
 	at := &ext.CA
-	var of *clienttls.Error
-	if errors.As(err, &of) {
+	if of, ok := errors.AsType[*clienttls.Error](err); ok {
 		switch of.Key {
 		case "cert":
 			at = &ext.Cert

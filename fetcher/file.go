@@ -227,8 +227,7 @@ func (s *Source) checkJSON(path, content string) syntax.Problems {
 		return nil
 	}
 	offset := len(content)
-	var malformed *json.SyntaxError
-	if errors.As(err, &malformed) {
+	if malformed, ok := errors.AsType[*json.SyntaxError](err); ok {
 		offset = max(int(malformed.Offset)-1, 0)
 	}
 	pos := syntax.FileText(path, content).At(offset)

@@ -154,8 +154,7 @@ func (l *Loader) get(ctx context.Context, client *http.Client, u *url.URL) (Body
 
 // fetchError returns why a URL is not available.
 func fetchError(u *url.URL, err error, timeout time.Duration) *Error {
-	var ue *url.Error
-	if errors.As(err, &ue) {
+	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err // its text contains the URL with credentials
 	}
 	kind, cause := Upstream, err.Error()

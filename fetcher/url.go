@@ -126,8 +126,7 @@ func parseURL(text string) (*url.URL, error) {
 		return nil, errors.New(what)
 	}
 	u, err := url.Parse(text)
-	var ue *url.Error
-	if errors.As(err, &ue) {
+	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err
 	}
 	return u, err

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mockserver/internal/list"
 	"path"
 	"regexp"
 	"slices"
@@ -209,11 +210,7 @@ func (w *workbook) sheetPart(sheet string) ([]byte, error) {
 }
 
 func quotedList(names []string) string {
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = strconv.Quote(name)
-	}
-	return strings.Join(quoted, ", ")
+	return strings.Join(list.Map(names, strconv.Quote), ", ")
 }
 
 // relation is one line of a part that says where other parts are.

@@ -68,8 +68,7 @@ const (
 // reason returns the text of an error without calls and addresses, which would split one kind into
 // many.
 func reason(err error) string {
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return errno.Error()
 	}
 	return err.Error()

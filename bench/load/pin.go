@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"mockserver/internal/list"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,9 +43,5 @@ func (p *Placement) ServersOnOne() {
 }
 
 func numbers(cpus []int) string {
-	texts := make([]string, len(cpus))
-	for i, cpu := range cpus {
-		texts[i] = strconv.Itoa(cpu)
-	}
-	return strings.Join(texts, ",")
+	return strings.Join(list.Map(cpus, strconv.Itoa), ",")
 }

@@ -75,8 +75,7 @@ func plainFetchError(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("no answer within %s", remoteTimeout)
 	}
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		return wrapped.Err
 	}
 	return err

@@ -3,6 +3,7 @@ package openapi
 import (
 	"fmt"
 	"log/slog"
+	"mockserver/internal/list"
 	"strings"
 
 	"mockserver/config/syntax"
@@ -39,11 +40,8 @@ func (d *Document) Summary() []slog.Attr {
 
 // first returns the first of some things, and how many more there are.
 func first[T any](most int, all []T, name func(T) string) (text string, more int) {
-	var names []string
-	for _, one := range all[:min(most, len(all))] {
-		names = append(names, name(one))
-	}
-	return strings.Join(names, ", "), len(all) - len(names)
+	shown := all[:min(most, len(all))]
+	return strings.Join(list.Map(shown, name), ", "), len(all) - len(shown)
 }
 
 // countWarnings returns "none", or a text such as "147 warnings of 6 kinds". Each warning without a

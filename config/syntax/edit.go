@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"mockserver/internal/list"
 	"slices"
 	"strconv"
 )
@@ -130,11 +131,7 @@ func (n *Node) Members() iter.Seq2[string, *Node] {
 
 // Keys returns the keys of a map.
 func (n *Node) Keys() []string {
-	keys := make([]string, len(n.Entries))
-	for i := range n.Entries {
-		keys[i] = n.Entries[i].Name()
-	}
-	return keys
+	return list.Map(n.Entries, func(e Entry) string { return e.Name() })
 }
 
 // List returns the items of a list; nil for any other node. The slice must not be changed.

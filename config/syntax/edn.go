@@ -19,8 +19,7 @@ func readEDN(src *source) ([]*Node, Problems) {
 	}
 	r := newEDNReader(src)
 	docs, err := r.file()
-	var fault *syntaxError
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*syntaxError](err); ok {
 		return nil, Problems{fault.Problem}
 	}
 	return docs, r.Problems
@@ -185,8 +184,7 @@ func (r *ednReader) form() (*Node, error) {
 		return r.list(')')
 	case '"':
 		t, err := r.text(false)
-		var fault *syntaxError
-		if errors.As(err, &fault) && fault.escape && r.left == 0 {
+		if fault, ok := errors.AsType[*syntaxError](err); ok && fault.escape && r.left == 0 {
 			fault.Key = r.keyPath()
 		}
 		return r.newNode(TextNode, t), err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"mockserver/internal/list"
 	"slices"
 	"strconv"
 	"strings"
@@ -275,18 +276,10 @@ func meantKey(name string, rows []Row) string {
 
 // Rows returns the rows of a table, for the row of the key that contains the map.
 func Rows[T any](fields []Field[T]) []Row {
-	rows := make([]Row, len(fields))
-	for i, f := range fields {
-		rows[i] = f.Row
-	}
-	return rows
+	return list.Map(fields, func(f Field[T]) Row { return f.Row })
 }
 
 // Keys returns the keys of a table.
 func Keys[T any](fields []Field[T]) []string {
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		names[i] = f.Key
-	}
-	return names
+	return list.Map(fields, func(f Field[T]) string { return f.Key })
 }

@@ -2,6 +2,7 @@ package table
 
 import (
 	"cmp"
+	"mockserver/internal/list"
 	"reflect"
 	"slices"
 	"strconv"
@@ -151,11 +152,7 @@ func (d *Decoder) Texts(v Value) []syntax.Text {
 
 // Strings is like Texts, without the positions.
 func (d *Decoder) Strings(v Value) []string {
-	var all []string
-	for _, t := range d.Texts(v) {
-		all = append(all, t.Value)
-	}
-	return all
+	return list.Map(d.Texts(v), func(t syntax.Text) string { return t.Value })
 }
 
 // set sets a field to v if v is accepted, and reports whether it is.

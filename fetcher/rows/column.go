@@ -3,6 +3,7 @@ package rows
 import (
 	"bytes"
 	"fmt"
+	"mockserver/internal/list"
 	"slices"
 	"strings"
 
@@ -83,11 +84,7 @@ func (t *table) finish(o Options, path []string, at Place) error {
 }
 
 func (t *table) names() []string {
-	var names []string
-	for _, c := range t.columns {
-		names = append(names, c.name)
-	}
-	return names
+	return list.Map(t.columns, func(c column) string { return c.name })
 }
 
 // append appends a cell as JSON. It reports whether the cell has the type of the column.

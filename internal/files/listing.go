@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"mockserver/internal/list"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,10 +73,7 @@ func (l LeftOut) String() string {
 // firstOf lists the first few names, and how many more there are.
 func firstOf(names []string) string {
 	const most = 5
-	shown := make([]string, 0, most)
-	for _, name := range names[:min(most, len(names))] {
-		shown = append(shown, wording.Label(name))
-	}
+	shown := list.Map(names[:min(most, len(names))], wording.Label)
 	if more := len(names) - len(shown); more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(shown, ", "), more)
 	}

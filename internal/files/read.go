@@ -54,8 +54,7 @@ func Read(path string) ([]byte, error) {
 // Bare returns an error without the operation and the path, for a message that already names the
 // file.
 func Bare(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err
 	}
 	return err

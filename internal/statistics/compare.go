@@ -2,6 +2,7 @@ package statistics
 
 import (
 	"math"
+	"mockserver/internal/list"
 	"slices"
 )
 
@@ -76,9 +77,5 @@ func Discoveries(chances []float64, share float64) []bool {
 			limit = p
 		}
 	}
-	found := make([]bool, len(chances))
-	for i, p := range chances {
-		found[i] = p <= limit
-	}
-	return found
+	return list.Map(chances, func(p float64) bool { return p <= limit })
 }

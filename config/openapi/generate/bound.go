@@ -3,6 +3,7 @@ package generate
 import (
 	"encoding/json"
 	"fmt"
+	"mockserver/internal/list"
 	"regexp"
 	"slices"
 	"strconv"
@@ -148,10 +149,7 @@ func matchesOf(s *openapi3.Schema) []*regexp.Regexp {
 		return nil
 	}
 	if len(s.Enum) > 0 {
-		texts := make([]string, len(s.Enum))
-		for i := range s.Enum {
-			texts[i] = regexp.QuoteMeta(plainText(jsonvalue.Of(s.Enum[i])))
-		}
+		texts := list.Map(s.Enum, func(one any) string { return regexp.QuoteMeta(plainText(jsonvalue.Of(one))) })
 		sources = append(sources, "^(?:"+strings.Join(texts, "|")+")$")
 	}
 	if s.Pattern != "" {

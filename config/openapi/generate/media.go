@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"math/rand/v2"
 	"mime/multipart"
+	"mockserver/internal/list"
 	"net/textproto"
 	"net/url"
 	"slices"
@@ -164,10 +165,7 @@ func (c *Content) form(v any) []byte {
 		method := encoding.SerializationMethod()
 		items, isList := m.Value.([]any)
 		object, isObject := m.Value.(*jsonvalue.Object)
-		texts := make([]string, len(items))
-		for i := range items {
-			texts[i] = plainText(items[i])
-		}
+		texts := list.Map(items, plainText)
 		switch {
 		case isList && method.Explode:
 			for _, text := range texts {

@@ -2,6 +2,7 @@ package jsonvalue
 
 import (
 	"encoding/json"
+	"mockserver/internal/list"
 	"strconv"
 	"strings"
 
@@ -18,11 +19,7 @@ func OfNode(n *syntax.Node) any {
 	case syntax.TextNode:
 		return n.Text.Value
 	case syntax.ListNode:
-		items := make([]any, len(n.Items))
-		for i, item := range n.Items {
-			items[i] = OfNode(item)
-		}
-		return items
+		return list.Map(n.Items, OfNode)
 	case syntax.MapNode:
 		o := &Object{}
 		for i := range n.Entries {

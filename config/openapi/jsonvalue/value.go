@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"maps"
 	"math/big"
+	"mockserver/internal/list"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,11 +94,7 @@ func Of(v any) any {
 	case nil, bool, string, json.Number, *Object:
 		return v
 	case []any:
-		items := make([]any, len(v))
-		for i := range v {
-			items[i] = Of(v[i])
-		}
-		return items
+		return list.Map(v, Of)
 	case map[string]any:
 		o := &Object{}
 		for _, name := range SortedNames(v) {

@@ -98,8 +98,7 @@ func (p *Pattern) add(expression string, isNegated bool) error {
 }
 
 func plainPatternError(err error) error {
-	var bad *syntax.Error
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*syntax.Error](err); ok {
 		return errors.New(string(bad.Code) + ": " + bad.Expr)
 	}
 	return err

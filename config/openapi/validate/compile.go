@@ -2,6 +2,7 @@ package validate
 
 import (
 	"cmp"
+	"mockserver/internal/list"
 	"slices"
 	"strings"
 
@@ -147,11 +148,7 @@ func (c *Compiler) body(source *openapi3.RequestBody) *body {
 	slices.SortFunc(b.media, func(x, y media) int {
 		return cmp.Or(strings.Count(x.name, "*")-strings.Count(y.name, "*"), strings.Compare(x.name, y.name))
 	})
-	names := make([]string, len(b.media))
-	for i, m := range b.media {
-		names[i] = m.name
-	}
-	b.accepts = strings.Join(names, ", ")
+	b.accepts = strings.Join(list.Map(b.media, func(m media) string { return m.name }), ", ")
 	return b
 }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"mime"
 	"mime/multipart"
+	"mockserver/internal/list"
 	"slices"
 	"strconv"
 	"strings"
@@ -159,11 +160,7 @@ func (n *node) value(f *form) any {
 	array := f.has(arrayType)
 	switch {
 	case len(n.parts) == 0 && (n.listed || len(n.texts) != 1 || array && !f.has(primitiveType)):
-		list := make([]any, len(n.texts))
-		for i, text := range n.texts {
-			list[i] = f.item().value(text)
-		}
-		return list
+		return list.Map(n.texts, func(text string) any { return f.item().value(text) })
 	case len(n.parts) == 0:
 		return f.value(n.texts[0])
 	case (array || !f.has(objectType)) && !slices.ContainsFunc(n.names, func(name string) bool { return !isIndex(name) }):

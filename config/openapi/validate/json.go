@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"mockserver/internal/list"
 	"strconv"
 	"strings"
 
@@ -103,11 +104,7 @@ func plain(v any) any {
 			return max(-math.MaxFloat64, min(f, math.MaxFloat64))
 		}
 	case []any:
-		items := make([]any, len(v))
-		for i := range v {
-			items[i] = plain(v[i])
-		}
-		return items
+		return list.Map(v, plain)
 	case *jsonvalue.Object:
 		m := make(map[string]any, len(v.Members))
 		for _, member := range v.Members {

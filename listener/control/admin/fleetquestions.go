@@ -2,6 +2,7 @@ package admin
 
 import (
 	"encoding/json"
+	"mockserver/internal/list"
 	"net/http"
 	"slices"
 	"strings"
@@ -169,10 +170,7 @@ func (c *fleetCount) judgeAll(least, most int, accepted bool) (status int) {
 	if len(c.Silent) == 0 {
 		return c.judge(least, most, accepted)
 	}
-	var names []string
-	for _, s := range c.Silent {
-		names = append(names, s.Address)
-	}
+	names := list.Map(c.Silent, func(s fleet.Silent) string { return s.Address })
 	c.Exact, c.Why = false, wording.Count(len(names), "replica")+" did not answer: "+strings.Join(names, ", ")
 	if status = c.judge(least, most, false); c.Count < least {
 		c.Why += "; it may have had the rest"

@@ -3,6 +3,7 @@ package admin
 import (
 	"fmt"
 	"maps"
+	"mockserver/internal/list"
 	"net/http"
 	"net/url"
 	"path"
@@ -70,10 +71,7 @@ func canonical(text string) bool {
 // accepting wraps a handler: malformed queries, and queries that contain another parameter or the
 // same parameter twice, are refused.
 func accepting(parameters []parameter, next http.HandlerFunc) http.HandlerFunc {
-	var names []string
-	for _, p := range parameters {
-		names = append(names, p.name)
-	}
+	names := list.Map(parameters, func(p parameter) string { return p.name })
 	expected := "expected no parameters"
 	if len(names) > 0 {
 		expected = "expected " + wording.OneOf(names)

@@ -81,8 +81,7 @@ func (b *building) add(row []byte, line int) error {
 		return errors.New(what)
 	}
 	err := b.builder.Add(key, row)
-	var twice *state.DuplicateKeyError
-	if errors.As(err, &twice) {
+	if twice, ok := errors.AsType[*state.DuplicateKeyError](err); ok {
 		return fmt.Errorf("the row on line %[2]d has the key %[1]q too; expected a unique key", wording.Clip(string(key)), b.places[twice.Row])
 	}
 	if err != nil {

@@ -27,6 +27,7 @@ package state
 
 import (
 	"maps"
+	"mockserver/internal/list"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -93,11 +94,7 @@ func (s *Store) Set(name string) *Set { return (*s.sets.Load())[name] }
 // Sets returns all sets in the order of their names.
 func (s *Store) Sets() []*Set {
 	sets := *s.sets.Load()
-	list := make([]*Set, 0, len(sets))
-	for _, name := range slices.Sorted(maps.Keys(sets)) {
-		list = append(list, sets[name])
-	}
-	return list
+	return list.Map(slices.Sorted(maps.Keys(sets)), func(name string) *Set { return sets[name] })
 }
 
 // Snapshot holds the changes to all sets as they were at one time. It takes memory only for rows

@@ -3,6 +3,7 @@ package record
 import (
 	"cmp"
 	"iter"
+	"mockserver/internal/list"
 	"slices"
 )
 
@@ -21,11 +22,7 @@ func Busiest(before, after *Counts, most int) []EndpointCounts {
 	if most > 0 {
 		pairs = pairs[:min(len(pairs), most)]
 	}
-	all := make([]EndpointCounts, len(pairs))
-	for i, p := range pairs {
-		all[i] = p.b.After(p.a)
-	}
-	return all
+	return list.Map(pairs, func(p pair) EndpointCounts { return p.b.After(p.a) })
 }
 
 // Requested returns, in the order of the later reading, the endpoints that had requests or messages

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"mockserver/internal/list"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -106,11 +107,7 @@ func content(m *recording.Message, to object) object {
 }
 
 func pairs(of [][2]string) []object {
-	all := make([]object, len(of))
-	for i, pair := range of {
-		all[i] = object{"name": pair[0], "value": pair[1]}
-	}
-	return all
+	return list.Map(of, func(pair [2]string) object { return object{"name": pair[0], "value": pair[1]} })
 }
 
 func valueOf(headers [][2]string, name string) string {

@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"mockserver/internal/list"
 	"net/url"
 	"slices"
 	"strings"
@@ -161,10 +162,7 @@ func (r *Recorder) redactBody(content []byte, contentType string, rules *item.Re
 		begin := bytes.TrimLeft(content, " \t\r\n")
 		return content, !semantics.IsJSON(contentType) && (len(begin) == 0 || begin[0] != '{' && begin[0] != '[')
 	}
-	var paths [][]string
-	for _, path := range rules.JSON {
-		paths = append(paths, strings.Split(path, "."))
-	}
+	paths := list.Map(rules.JSON, func(path string) []string { return strings.Split(path, ".") })
 	return r.redactValue(nil, v, paths), true
 }
 

@@ -202,8 +202,7 @@ func bodyText(declared string, err error) string {
 		return err.Error()
 	}
 	cause := ""
-	var e *fetcher.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*fetcher.Error](err); ok {
 		cause = e.Cause()
 	}
 	if cause == "" {

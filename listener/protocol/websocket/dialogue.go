@@ -170,8 +170,7 @@ func (t *Dialogue) hear() bool {
 
 // explain sends the client the reason why reading ended, if the client caused it.
 func (t *Dialogue) explain(err error) {
-	var wrong *protocolError
-	if t.failed == nil && errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*protocolError](err); t.failed == nil && ok {
 		t.close(int(wrong.code), []byte(wrong.reason))
 	}
 }

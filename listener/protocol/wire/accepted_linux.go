@@ -188,8 +188,7 @@ func (s *accepted) failure(op string, err error) error {
 
 // netError returns the cause of an error of package os; one of a closed file is net.ErrClosed.
 func netError(err error) error {
-	var of *os.PathError
-	if errors.As(err, &of) {
+	if of, ok := errors.AsType[*os.PathError](err); ok {
 		err = of.Err
 	}
 	if errors.Is(err, os.ErrClosed) {

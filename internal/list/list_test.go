@@ -1,0 +1,16 @@
+package list
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+)
+
+func TestMap(t *testing.T) {
+	if got := Map([]int{1, 20}, strconv.Itoa); !slices.Equal(got, []string{"1", "20"}) {
+		t.Errorf("got %q", got)
+	}
+	if got := Map(nil, strconv.Itoa); got == nil || len(got) > 0 {
+		t.Errorf("of nothing: %#v; expected a list, which is [] in JSON", got)
+	}
+}
