@@ -133,7 +133,7 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []item.End
 			r.listed = append(r.listed, unasked{named(e), whyNot(e)})
 			continue
 		}
-		if why := unsteady(e, r.opts.Connections); why != "" {
+		if why := e.Varies(r.opts.Connections); why != "" {
 			r.listed = append(r.listed, unasked{named(e), why})
 			continue
 		}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mockserver/internal/list"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -16,6 +15,8 @@ import (
 
 	"github.com/xuri/excelize/v2"
 	"gopkg.in/yaml.v3"
+
+	"mockserver/internal/list"
 )
 
 // scenario is one declaration of scenarios/: a configuration, requests, and their expected

@@ -2,35 +2,13 @@ package bench
 
 import (
 	"fmt"
-	"mockserver/internal/list"
 	"slices"
 	"strings"
 
 	"mockserver/config/item"
 	"mockserver/config/policy"
-	"mockserver/internal/wording"
+	"mockserver/internal/list"
 )
-
-// unsteady returns why the answers of an endpoint vary under load, so that they cannot be
-// compared with one expected answer; "" if they do not vary. connections is the number of
-// concurrent requests.
-func unsteady(e *item.Endpoint, connections int) string {
-	if l := e.RateLimit; l != nil {
-		most, window := l.Max, l.Window
-		if most == 0 {
-			most = policy.DefaultMaxRequests
-		}
-		if window == 0 {
-			window = policy.DefaultWindow
-		}
-		return fmt.Sprintf("its rate-limit answers 429 to more than %s in %v", wording.Count(most, "request"), window)
-	}
-	if c := e.Capacity; c != nil && c.Concurrent+c.Queue < connections {
-		return fmt.Sprintf("its capacity has room for %s, and answers 503 to others of %d connections; use --connections %d or fewer",
-			wording.Count(c.Concurrent+c.Queue, "request"), connections, c.Concurrent+c.Queue)
-	}
-	return ""
-}
 
 // statuses returns the statuses with which an endpoint may answer: the one of its first outcome,
 // and then the others in ascending order.

@@ -30,7 +30,7 @@ func TestUnsteady(t *testing.T) {
 			t.Fatalf("%s: %v", c.keys, spec.Problems)
 		}
 		e := &spec.Endpoints[0]
-		if got := unsteady(e, 4); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+		if got := e.Varies(4); c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q; want %q", c.keys, got, c.want)
 		}
 		if got := leftOut(e); c.want == "" && (c.leftOut == "" && got != "" || !strings.Contains(got, c.leftOut)) {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mockserver/internal/list"
 	"path"
 	"regexp"
 	"slices"
@@ -22,6 +21,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/fetcher/rows"
 	"mockserver/internal/json"
+	"mockserver/internal/list"
 	"mockserver/internal/wording"
 )
 

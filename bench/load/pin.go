@@ -2,10 +2,11 @@ package load
 
 import (
 	"fmt"
-	"mockserver/internal/list"
 	"slices"
 	"strconv"
 	"strings"
+
+	"mockserver/internal/list"
 )
 
 // Placement contains the CPUs reserved for the server and those reserved for the generator. If both

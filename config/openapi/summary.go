@@ -3,10 +3,10 @@ package openapi
 import (
 	"fmt"
 	"log/slog"
-	"mockserver/internal/list"
 	"strings"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/list"
 	"mockserver/internal/wording"
 )
 

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -86,6 +87,11 @@ func (l *RateLimit) replies() []Reply {
 	return []Reply{{http.StatusTooManyRequests, "the rate limit is exceeded"}}
 }
 
+func (l *RateLimit) varies(int) string {
+	return fmt.Sprintf("its rate-limit answers 429 to more than %s in %v",
+		wording.Count(cmp.Or(l.Max, DefaultMaxRequests), "request"), cmp.Or(l.Window, DefaultWindow))
+}
+
 func (l *RateLimit) check(c *table.Checker, path string, at []string) {
 	if l.Max > maxLogged && (l.Algorithm == "" || l.Algorithm == LimitAlgorithms[0]) {
 		c.Wrong(fmt.Sprintf("%d requests in a window; expected 1 to %d with %s, or another algorithm: %s or %s",
@@ -148,6 +154,15 @@ func pathParamFault(name, path string) string {
 
 func (p *Capacity) replies() []Reply {
 	return []Reply{{http.StatusServiceUnavailable, "more requests wait than the capacity allows"}}
+}
+
+func (p *Capacity) varies(connections int) string {
+	most := p.Concurrent + p.Queue
+	if most >= connections {
+		return ""
+	}
+	return fmt.Sprintf("its capacity has room for %s, and answers 503 to others of %d connections; use --connections %d or fewer",
+		wording.Count(most, "request"), connections, most)
 }
 
 func (p *Capacity) check(c *table.Checker, _ string, at []string) {

@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
-	"mockserver/internal/list"
 	"slices"
 	"strconv"
+
+	"mockserver/internal/list"
 )
 
 // NewText returns a text node.

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"mockserver/internal/list"
 	"slices"
 	"strconv"
 	"strings"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/list"
 	"mockserver/internal/wording"
 )
 

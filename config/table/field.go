@@ -2,7 +2,6 @@ package table
 
 import (
 	"cmp"
-	"mockserver/internal/list"
 	"reflect"
 	"slices"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/internal/flags"
 	"mockserver/internal/json"
+	"mockserver/internal/list"
 )
 
 // Of returns the field of a key whose value is stored in a Go field; see KeyOf.

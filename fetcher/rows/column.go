@@ -3,11 +3,11 @@ package rows
 import (
 	"bytes"
 	"fmt"
-	"mockserver/internal/list"
 	"slices"
 	"strings"
 
 	"mockserver/internal/json"
+	"mockserver/internal/list"
 	"mockserver/internal/wording"
 )
 

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"mockserver/internal/list"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"mockserver/internal/list"
 	"mockserver/internal/wording"
 )
 

@@ -2,8 +2,9 @@ package statistics
 
 import (
 	"math"
-	"mockserver/internal/list"
 	"slices"
+
+	"mockserver/internal/list"
 )
 
 // Scale is what a difference is measured by.

@@ -14,6 +14,7 @@ import (
 	"mockserver/internal/harness"
 	"mockserver/listener/compile"
 	"mockserver/listener/compile/traffic"
+	"mockserver/listener/observe/record"
 	"mockserver/listener/protocol/wire"
 	"mockserver/listener/reply"
 	"mockserver/matcher"
@@ -227,7 +228,7 @@ func TestAllocations_OfRateLimits(t *testing.T) {
 			admitted := false
 			got := testing.AllocsPerRun(1000, func() {
 				var st traffic.LimitResult
-				st, admitted = l.Admit(r, &p)
+				st, admitted = l.Admit(r, &p, new(record.Trace))
 				p.Begin()
 				st.Write(&p)
 			})

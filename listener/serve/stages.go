@@ -81,12 +81,11 @@ func (s *Server) serveMatched(a *compile.Response, c *call, notify bool) {
 // that the latency includes the work of making it.
 func (s *Server) disturb(a *compile.Response, c *call, notify bool) {
 	a.Rules.Begin(&c.Random)
-	limit, ok := a.Rules.Admit(&c.Request, &c.Reply)
+	limit, ok := a.Rules.Admit(&c.Request, &c.Reply, &c.Trace)
 	w := &c.rest
 	w.rules, w.limit = a.Rules, limit
 	defer c.settle() // whatever the answer is
 	if !ok {
-		c.Trace.Limited = true
 		return
 	}
 	var chosen *compile.Response

@@ -6,7 +6,6 @@ import (
 	"encoding/csv"
 	"math/rand/v2"
 	"mime/multipart"
-	"mockserver/internal/list"
 	"net/textproto"
 	"net/url"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/internal/list"
 )
 
 // partBoundary separates the parts of multipart bodies. It is the same for all bodies, because it

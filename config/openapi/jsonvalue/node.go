@@ -2,11 +2,11 @@ package jsonvalue
 
 import (
 	"encoding/json"
-	"mockserver/internal/list"
 	"strconv"
 	"strings"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/list"
 )
 
 // OfNode returns a node as a value that keeps the order of names and all digits.

@@ -7,12 +7,12 @@ import (
 	"encoding/json"
 	"maps"
 	"math/big"
-	"mockserver/internal/list"
 	"slices"
 	"strconv"
 	"strings"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/list"
 )
 
 // A JSON value is nil, a bool, a json.Number, a string, a []any or an *Object. Numbers keep the

@@ -2,13 +2,13 @@ package validate
 
 import (
 	"cmp"
-	"mockserver/internal/list"
 	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/internal/list"
 )
 
 // Kinds of warnings that can occur many times in one document.

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"mime"
 	"mime/multipart"
-	"mockserver/internal/list"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/internal/list"
 )
 
 // Schema is a JSON Schema that values and the fields of forms are checked against. A nil Schema

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"mockserver/internal/list"
 	"strconv"
 	"strings"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/internal/list"
 )
 
 // decodeJSON decodes a JSON text. Numbers keep their digits. The error text is meant for clients.

@@ -124,9 +124,11 @@ func (r *Rules) Begin(random *matcher.Random) {
 	}
 }
 
-// Admit counts a request against the rate limit: see Limiter.Admit.
-func (r *Rules) Admit(q *matcher.Request, p *reply.Reply) (LimitResult, bool) {
-	return r.limit.Admit(q, p)
+// Admit counts a request against the rate limit: see Limiter.Admit. If it refuses the request, it says so in the trace.
+func (r *Rules) Admit(q *matcher.Request, p *reply.Reply, t *record.Trace) (result LimitResult, ok bool) {
+	result, ok = r.limit.Admit(q, p)
+	t.Limited = !ok
+	return result, ok
 }
 
 // Flush logs the evictions that the rate limit has not logged yet.

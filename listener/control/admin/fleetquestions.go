@@ -2,11 +2,11 @@ package admin
 
 import (
 	"encoding/json"
-	"mockserver/internal/list"
 	"net/http"
 	"slices"
 	"strings"
 
+	"mockserver/internal/list"
 	"mockserver/internal/wording"
 	"mockserver/listener/control/fleet"
 	"mockserver/listener/observe/record"

@@ -3,13 +3,13 @@ package admin
 import (
 	"fmt"
 	"maps"
-	"mockserver/internal/list"
 	"net/http"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
 
+	"mockserver/internal/list"
 	"mockserver/internal/wording"
 )
 

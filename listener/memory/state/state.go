@@ -27,11 +27,12 @@ package state
 
 import (
 	"maps"
-	"mockserver/internal/list"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"mockserver/internal/list"
 )
 
 // ids generates the ids of the parts of all stores.

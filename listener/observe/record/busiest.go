@@ -3,8 +3,9 @@ package record
 import (
 	"cmp"
 	"iter"
-	"mockserver/internal/list"
 	"slices"
+
+	"mockserver/internal/list"
 )
 
 // Busiest returns what was counted between two readings for the endpoints with the most requests,

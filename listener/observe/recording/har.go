@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"mockserver/internal/list"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 
+	"mockserver/internal/list"
 	"mockserver/internal/recording"
 )
 
