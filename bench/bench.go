@@ -140,7 +140,6 @@ func (r *run) measureTarget(ctx context.Context, sub *subject, requests []prepar
 	return err
 }
 
-// printScenarios prints the scenarios.
 func printScenarios(out io.Writer) error {
 	all, err := scenarios()
 	if err != nil {

@@ -206,7 +206,6 @@ type delivered struct {
 	LagMax  *time.Duration `json:"lag_max_ns"`
 }
 
-// sides returns the names of the sides of the rounds.
 func (res *result) sides() []string {
 	if len(res.Rounds) == 0 {
 		return nil

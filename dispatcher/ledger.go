@@ -132,7 +132,6 @@ func (l *ledger) target(f *form, parts []byte) (uint32, error) {
 	return t, nil
 }
 
-// remove removes an entry.
 func (l *ledger) remove(id uint32) {
 	e := l.entries.At(id)
 	l.webhooks.release(e.webhook)
@@ -150,7 +149,6 @@ func (l *ledger) failed(id uint32, reason string) {
 	l.reasons[id] = reason
 }
 
-// get returns an entry with its webhook and target.
 func (l *ledger) get(id uint32) (*entry, *form, *target) {
 	e := l.entries.At(id)
 	return e, l.webhooks.at(e.webhook), l.targets.at(e.target)

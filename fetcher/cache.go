@@ -133,7 +133,6 @@ func (c *cache) remove(e *entry) {
 	delete(e.shelf.entries, e.key)
 }
 
-// drop removes an entry.
 func (e *entry) drop() {
 	c := e.shelf.cache
 	c.mu.Lock()

@@ -265,7 +265,6 @@ func (o *Options) complete() {
 	}
 }
 
-// compile returns the options for the compiler.
 func (o *Options) compile() compile.Options {
 	return compile.Options{
 		Log: o.Logger, Env: o.Env, Seed: o.Seed, MaxBody: o.MaxBody, MaxMessage: o.MaxMessage, MaxResponse: o.MaxResponse,

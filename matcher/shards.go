@@ -86,7 +86,6 @@ func (s *shards) lookup(r *Request, method string) *leaf {
 	return r.call(handler)
 }
 
-// index returns the index of the router for a path.
 func (s *shards) index(path string) int {
 	if len(s.routers) == 1 {
 		return 0

@@ -146,7 +146,6 @@ func (m *Message) Sends() bool {
 // CloseCode returns the code that is sent.
 func (c *Close) CloseCode() int { return cmp.Or(c.Code, minClose) }
 
-// checkMessage checks the message at the given keys.
 func checkMessage(c *table.Checker, m *Message, keys ...string) {
 	at := func(key string) []string { return append(slices.Clone(keys), key) }
 	switch {

@@ -8,7 +8,6 @@ import (
 	"mockserver/internal/address"
 )
 
-// decodeResource returns a resource, and its operations as endpoints.
 func decodeResource(d *table.Decoder, v table.Value) (*Resource, []Endpoint) {
 	r := &Resource{Pos: v.Pos(), Key: v.Key}
 	table.Fill(d, v.Node, v.Key, resourceFields, r)

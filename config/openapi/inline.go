@@ -72,7 +72,6 @@ func (b *bundle) inline(n, ref *syntax.Node, l *layout) {
 	delete(b.sourceAt(ref).index, n)
 }
 
-// sourceAt returns the source of a node.
 func (b *bundle) sourceAt(n *syntax.Node) *source {
 	if s := b.named[n.Pos().File]; s != nil {
 		return s

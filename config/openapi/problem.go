@@ -130,7 +130,6 @@ func point(n *syntax.Node, at *pointer, wanted map[spot]string, removed map[*syn
 	}
 }
 
-// problemAt returns a problem at a node.
 func problemAt(n *syntax.Node, what string) problem {
 	return problem{Problem: syntax.Problem{Pos: n.Pos(), What: what}}
 }

@@ -48,7 +48,6 @@ type keyed struct {
 	key string
 }
 
-// declared returns the policies that are declared.
 func (g Group) declared() (all []keyed) {
 	own := reflect.ValueOf(g)
 	for i := range own.NumField() {

@@ -241,7 +241,6 @@ func KeyOf(f reflect.StructField) string {
 	return b.String()
 }
 
-// locate returns the index path of the struct field for a key.
 func locate(t reflect.Type, key string) []int {
 	for i := range t.NumField() {
 		f := t.Field(i)

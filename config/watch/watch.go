@@ -138,7 +138,6 @@ func hashFile(name string) (hash [sha256.Size]byte, ok bool) {
 	return hash, true
 }
 
-// step calls look, one call at a time.
 func (w *Watcher) step(now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -135,7 +135,6 @@ func (o *Outbox) Store(e *Entry) error {
 	return g.err
 }
 
-// add appends an entry to the buffer.
 func (o *Outbox) add(e *Entry) {
 	f := o.last()
 	o.buffer = appendEntry(o.buffer, f.marker, e)

@@ -50,7 +50,6 @@ func (s *Stream) measure() {
 	s.until.Store(until)
 }
 
-// holding returns the logs that are held.
 func (s *Stream) holding() []*ownedLog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,7 +141,6 @@ func (s *Stream) renew(ctx context.Context, l *ownedLog) (ok bool) {
 	return false
 }
 
-// bucket returns the stream of the bucket of leases.
 func (s *Stream) bucket(ctx context.Context) (jetstream.Stream, error) {
 	return s.js.Stream(ctx, "KV_"+s.leases.Bucket())
 }

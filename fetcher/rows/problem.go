@@ -21,7 +21,6 @@ func (p *Problem) Error() string {
 	return fmt.Sprintf("%d:%d: %s", p.Line, p.Column, p.What)
 }
 
-// problem returns a Problem as an error.
 func problem(at Place, format string, args ...any) error {
 	return &Problem{at, fmt.Sprintf(format, args...)}
 }

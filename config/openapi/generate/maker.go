@@ -103,7 +103,6 @@ func (m *Maker) mapped(d *openapi3.Discriminator) []string {
 	return kept.([]string)
 }
 
-// pattern compiles a pattern once.
 func (m *Maker) pattern(source string) (*text.Pattern, error) {
 	kept, ok := m.patterns.Load(source)
 	if !ok {

@@ -212,7 +212,6 @@ func (g *merger) addBranches(s *openapi3.Schema, top bool) {
 	}
 }
 
-// pick returns one of the branches.
 func (g *merger) pick(branches ...*openapi3.SchemaRef) *openapi3.SchemaRef {
 	return branches[g.pickOf(len(branches), func(i int) *openapi3.SchemaRef { return branches[i] })]
 }
@@ -309,7 +308,6 @@ const fakerKey = "x-faker"
 // encodings are the formats of texts with a contentEncoding.
 var encodings = map[string]string{"base64": "byte", "base64url": "base64url", "base32": "base32", "base16": "base16"}
 
-// formats returns the formats of strings.
 func (g *merged) formats() (all []string) {
 	for _, s := range g.schemas {
 		name := s.Format

@@ -249,7 +249,6 @@ func (d *draft) refuses(g *merged, p property) bool {
 	return p.undeclared && (!d.open || len(p.schemas) == 0) || !d.fits(ask{schemas: g.names()}, p.name)
 }
 
-// names returns the schemas of the names of properties.
 func (g *merged) names() (all []*openapi3.SchemaRef) {
 	for _, s := range g.schemas {
 		if s.PropertyNames != nil {

@@ -27,7 +27,6 @@ var places = []place{
 	{"Toronto", "Ontario", "Canada", "CA", "CAN", "M5H 2N2", "CAD", "$", "America/Toronto", "en-CA", "+1"},
 }
 
-// language returns the language of the locale.
 func (p *place) language() string {
 	language, _, _ := strings.Cut(p.locale, "-")
 	return language

@@ -46,7 +46,6 @@ type forms struct {
 // maxNesting limits how deeply references and alternatives of a schema are followed.
 const maxNesting = 16
 
-// of returns the form of a schema.
 func (fs forms) of(s *schema) *form {
 	if s == nil {
 		return nil

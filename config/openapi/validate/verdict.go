@@ -157,7 +157,6 @@ func below(pointer, name string) string {
 	return pointer + "/" + token(name)
 }
 
-// token returns a name as a pointer token.
 func token(name string) string {
 	if len(name) > maxToken {
 		name = strings.ToValidUTF8(name[:maxToken], "") + "…"

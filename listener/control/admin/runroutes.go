@@ -125,7 +125,6 @@ func (a *Admin) stopRun(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// removeRun removes a run that has ended.
 func (a *Admin) removeRun(w http.ResponseWriter, r *http.Request) {
 	switch found, err := a.runs.Remove(r.PathValue("id")); {
 	case !found:

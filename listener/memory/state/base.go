@@ -137,7 +137,6 @@ func (b *Base) note(hash uint64, row uint32) {
 	b.table[i] = tag | (row + 1)
 }
 
-// find returns the row with a key.
 func (b *Base) find(hash uint64, key []byte) (row uint32, ok bool) {
 	for i := int(hash); ; i++ {
 		if row, i = b.candidate(hash, i); i < 0 {

@@ -65,7 +65,6 @@ type candidates struct {
 	n, by   int
 }
 
-// each calls f for the candidates.
 func (c *candidates) each(from, step int, f func(Row) bool) {
 	if c.several == nil {
 		c.one.Each(from, step, f)

@@ -35,7 +35,6 @@ func (l Rows) Len() int {
 // gone returns the positions of the base order that are no longer valid.
 func (l Rows) gone() trie[position] { return l.changed().gone }
 
-// changed returns the changes to the order.
 func (l Rows) changed() order {
 	if l.v.orders == nil {
 		return order{}

@@ -172,7 +172,6 @@ type order struct {
 // orders holds the changes to all orders of a base.
 type orders struct{ all []order }
 
-// add adds an entry.
 func (o *order) add(e entry) {
 	if o.added == nil {
 		o.added = btree.NewBTreeGOptions(entry.before, btree.Options{Degree: 16, NoLocks: true})
@@ -180,7 +179,6 @@ func (o *order) add(e entry) {
 	o.added.Set(e)
 }
 
-// remove removes an entry.
 func (o *order) remove(e entry) {
 	o.added.Delete(e)
 	if o.added.Len() == 0 {

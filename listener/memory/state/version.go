@@ -75,7 +75,6 @@ func (v *version) order(i int) *order {
 // len returns the number of rows.
 func (v *version) len() int { return v.rows.size(v.base.Len()) }
 
-// get returns the row with a key.
 func (v *version) get(key []byte) Row { return v.find(hashOf(key), key) }
 
 // find is like get, but also takes the hash of the key.

@@ -166,7 +166,6 @@ func responseOf(l *recording.Line) *Served {
 	return s
 }
 
-// target returns the path and query of a request.
 func target(q *matcher.Request) []byte {
 	if query := q.QueryString(); len(query) > 0 {
 		return append(append(append([]byte(nil), q.Path()...), '?'), query...)
