@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -114,10 +115,7 @@ func checkResponses(ctx context.Context, address string, requests []preparedRequ
 // compare returns an error that says how an answer differs from the declared one; nil if it does
 // not.
 func (r *preparedRequest) compare(got *reply, statusOnly bool) error {
-	wanted := r.response.Status
-	if wanted == 0 {
-		wanted = 200
-	}
+	wanted := cmp.Or(r.response.Status, 200)
 	if got.status != wanted && !slices.Contains(r.response.Also, got.status) {
 		return &wrongResponse{r.line, fmt.Sprintf("status %d", wanted), fmt.Sprintf("status %d: %s", got.status, excerpt(got.body))}
 	}

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,11 +47,7 @@ func (r *run) report(err error) error {
 // heading writes the machine and the settings of the measurement.
 func (r *run) heading(b *strings.Builder) {
 	m := &r.machine
-	cpu := m.CPU
-	if cpu == "" {
-		cpu = "CPU unknown"
-	}
-	fmt.Fprintf(b, "%s/%s, %s, %s; %s; mockserver %s, %s, fasthttp %s\n", m.OS, m.Arch, cpu, wording.Count(m.CPUs, "CPU"), r.placed.Why, m.Mockserver, m.Go, m.Fasthttp)
+	fmt.Fprintf(b, "%s/%s, %s, %s; %s; mockserver %s, %s, fasthttp %s\n", m.OS, m.Arch, cmp.Or(m.CPU, "CPU unknown"), wording.Count(m.CPUs, "CPU"), r.placed.Why, m.Mockserver, m.Go, m.Fasthttp)
 	who, how := "the server alone, then together with the bare handler", "closed loop: each connection sends its next request when the last was answered"
 	switch {
 	case r.opts.Together:

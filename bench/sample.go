@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -56,9 +57,7 @@ func samplePath(e *item.Endpoint, values map[string]string) string {
 		switch {
 		case strings.HasPrefix(segment, ":"):
 			_, kind, _ := strings.Cut(segment, "|")
-			if segments[i] = typed[kind]; segments[i] == "" {
-				segments[i] = "a1"
-			}
+			segments[i] = cmp.Or(typed[kind], "a1")
 		case strings.HasPrefix(segment, "*") && i == len(segments)-1:
 			segments[i] = "a/b"
 		default:
@@ -79,11 +78,7 @@ func expandedTemplate(path string, values map[string]string) string {
 			b.WriteString(escapedPath(path))
 			return b.String()
 		}
-		value := values[name]
-		if value == "" {
-			value = "a1"
-		}
-		b.WriteString(escapedPath(text) + url.PathEscape(value))
+		b.WriteString(escapedPath(text) + url.PathEscape(cmp.Or(values[name], "a1")))
 		path = after
 	}
 }

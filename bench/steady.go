@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ import (
 // statuses returns the statuses with which an endpoint may answer: the one of its first outcome,
 // and then the others in ascending order.
 func statuses(e *item.Endpoint) []int {
-	all := list.Map(likely(e), func(o item.Outcome) int { return statusOf(&o.Response) })
+	all := list.Map(likely(e), func(o item.Outcome) int { return cmp.Or(o.Response.Status, 200) })
 	for _, o := range likely(e) {
 		for _, a := range (policy.Group{Latency: o.Latency}).Replies() {
 			all = append(all, a.Status)
@@ -39,13 +40,6 @@ func likely(e *item.Endpoint) []item.Outcome {
 		all = append(all, o)
 	}
 	return all
-}
-
-func statusOf(r *item.Response) int {
-	if r.Status == 0 {
-		return 200
-	}
-	return r.Status
 }
 
 // leftOut describes which declarations of an endpoint were omitted when it was measured, and what

@@ -38,12 +38,6 @@ type sharing[K comparable, V any] struct {
 	holders int
 }
 
-// find returns the number of a key, if it is known.
-func (p *pool[K, V]) find(key K) (n uint32, ok bool) {
-	n, ok = p.numbers[key]
-	return n, ok
-}
-
 // enter adds a new key, which has no holder yet.
 func (p *pool[K, V]) enter(key K, value V) uint32 {
 	if p.numbers == nil {
@@ -83,7 +77,7 @@ func (p *pool[K, V]) at(n uint32) V { return p.shared[n].value }
 
 // add adds a delivery. It returns an error if the URL is invalid.
 func (l *ledger) add(a *arrival) (id uint32, err error) {
-	w, ok := l.webhooks.find(tallied{a.Webhook, a.counters})
+	w, ok := l.webhooks.numbers[tallied{a.Webhook, a.counters}]
 	if !ok {
 		f := newForm(a.Webhook)
 		f.counters = a.counters
@@ -125,7 +119,7 @@ func (l *ledger) target(f *form, parts []byte) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	t, ok := l.targets.find(name)
+	t, ok := l.targets.numbers[name]
 	if !ok {
 		t = l.targets.enter(name, &target{name: name})
 	}

@@ -10,10 +10,8 @@ import (
 // mailbox stores messages for the actor, which takes them out in batches. Adding a message never
 // waits for the actor.
 type mailbox struct {
-	mu        sync.Mutex // guards the fields below
-	accepted  []arrival
-	finished  []result
-	questions []func()
+	mu    sync.Mutex // guards batch
+	batch            // what the actor has not taken out yet
 
 	// alarm is when the actor will wake up by itself, on the queue's clock; its value is awake if
 	// the actor is about to check the mailbox. An arrival that is due later need not wake the

@@ -20,6 +20,7 @@ package dispatcher
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -113,9 +114,7 @@ type actor struct {
 
 // Open starts a queue.
 func Open(opts Options) (*Queue, error) {
-	if opts.MaxPending == 0 {
-		opts.MaxPending = defaultMaxPending
-	}
+	opts.MaxPending = cmp.Or(opts.MaxPending, defaultMaxPending)
 	if opts.Workers == 0 {
 		opts.Workers = defaultWorkers
 	}

@@ -1,6 +1,7 @@
 package fetcher
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,9 +31,7 @@ const (
 
 // locate finds the file of a fixed path, or the directories of a rendered one.
 func (s *Source) locate(dir string) syntax.Problems {
-	if dir == "" {
-		dir = "."
-	}
+	dir = cmp.Or(dir, ".")
 	if s.fixedPath != "" {
 		return s.locateFixed(dir)
 	}

@@ -260,9 +260,7 @@ func (o *Options) complete() {
 	o.MaxBody = cmp.Or(o.MaxBody, defaultMaxBody)
 	o.MaxResponse = cmp.Or(o.MaxResponse, matcher.DefaultMaxText)
 	o.StateMemory = cmp.Or(o.StateMemory, defaultStateMemory)
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 }
 
 func (o *Options) compile() compile.Options {

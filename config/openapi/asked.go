@@ -20,7 +20,7 @@ func (o *Operation) ask(form *pathForm, declared []*openapi3.Parameter) {
 		return
 	}
 	a := &o.Responses[o.Default]
-	if a.generated == nil || a.holdsTags() || slices.ContainsFunc(form.names, notPlain) || o.describesBody() {
+	if a.generated == nil || a.holdsTags() || slices.ContainsFunc(form.names, func(name string) bool { return !plainText(name) }) || o.describesBody() {
 		return
 	}
 	if o.Bound = a.generated.Bind(a.Body, form.parameters(declared)); o.Bound == nil {
@@ -28,8 +28,6 @@ func (o *Operation) ask(form *pathForm, declared []*openapi3.Parameter) {
 	}
 	o.Template = o.Bound.Template(a.Body, func(i int) string { return "path-params[" + strconv.Quote(form.names[i]) + "]" })
 }
-
-func notPlain(name string) bool { return !plainText(name) }
 
 // holdsTags reports whether an answer contains text that a template would not send unchanged.
 func (a *Response) holdsTags() bool {

@@ -118,5 +118,5 @@ func (ls layouts) hint(key string, l *layout, suggest func(string, []string) str
 	if suggest == nil {
 		return ""
 	}
-	return suggest(key, l.keys())
+	return suggest(key, jsonvalue.SortedNames(l.fields))
 }

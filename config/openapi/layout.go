@@ -147,9 +147,6 @@ func (ls layouts) ofStruct(l *layout, t reflect.Type) {
 	}
 }
 
-// keys returns the keys of an object, sorted.
-func (l *layout) keys() []string { return jsonvalue.SortedNames(l.fields) }
-
 // inner returns the layout of the value itself, where there may also be a reference or nothing.
 func (l *layout) inner() *layout {
 	for l.want == wantPointer || l.want == wantReferable || l.want == wantSchemaOrBool {

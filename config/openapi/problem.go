@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -67,10 +68,7 @@ func pointed(problems []problem, sources map[string]*source, removed map[*syntax
 	}
 	all := make(syntax.Problems, len(kept))
 	for i, p := range kept {
-		if p.Key == "" {
-			p.Key = wanted[spot{p.Pos, p.key}]
-		}
-		p.Key = PointerLabel(p.Key)
+		p.Key = PointerLabel(cmp.Or(p.Key, wanted[spot{p.Pos, p.key}]))
 		all[i] = p.Problem
 	}
 	return all

@@ -142,9 +142,7 @@ func settle(n, old *syntax.Node) {
 		case "requestBody":
 			from = old.Get("parameters")
 		}
-		if from == nil {
-			from = old
-		}
+		from = cmp.Or(from, old)
 		e.Key.Text.Pos = from.Pos()
 		if at != nil {
 			e.Key.Text.Pos = at.Key.Pos()

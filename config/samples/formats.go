@@ -1,6 +1,7 @@
 package samples
 
 import (
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -76,9 +77,7 @@ func (l *lines) vegeta() (Curve, error) {
 
 // hdr reads a log of HdrHistogram: the histograms of all its tags.
 func (l *lines) hdr(o Options) (Curve, error) {
-	if o.Unit == 0 {
-		o.Unit = time.Nanosecond
-	}
+	o.Unit = cmp.Or(o.Unit, time.Nanosecond)
 	counts := map[int64]int64{}
 	err := l.each(func(line string) string {
 		line = strings.TrimSpace(line)
@@ -180,10 +179,7 @@ func percentiles(head string) bool {
 func (l *lines) spectrum(o Options) (Curve, error) {
 	var summary, full percentileTable
 	inTable := false
-	unit := time.Millisecond
-	if o.Unit != 0 {
-		unit = o.Unit
-	}
+	unit := cmp.Or(o.Unit, time.Millisecond)
 	err := l.each(func(line string) string {
 		switch {
 		case spectrumHead.MatchString(line):

@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"cmp"
 	"errors"
 	"io"
 
@@ -42,8 +43,5 @@ func (r *reader) check(text []byte) (json.Value, error) {
 		return v, nil
 	}
 	at, what := fault(text)
-	if what == "" {
-		what = "not valid JSON"
-	}
-	return v, problem(r.place(at), "%s", what)
+	return v, problem(r.place(at), "%s", cmp.Or(what, "not valid JSON"))
 }

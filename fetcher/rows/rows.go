@@ -7,6 +7,7 @@
 package rows
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -40,9 +41,7 @@ func Read(r io.Reader, o Options, yield Yield) error {
 		return problem(Place{}, "unknown extension %q; expected .csv, .tsv, .json, .ndjson or .jsonl, also with .gz or .zst after it",
 			wording.Clip(path.Ext(o.Name)))
 	}
-	if o.Separator == 0 {
-		o.Separator = format.separator
-	}
+	o.Separator = cmp.Or(o.Separator, format.separator)
 	taker, err := newTaker(o, yield)
 	if err != nil {
 		return err

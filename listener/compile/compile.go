@@ -3,6 +3,7 @@
 package compile
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -217,10 +218,7 @@ func (c *Compiler) response(e *item.Endpoint, scope *renderer.Scope) (Response, 
 	resp := &e.Response
 	a := Response{
 		Name:   record.Name(e),
-		Status: resp.Status,
-	}
-	if a.Status == 0 {
-		a.Status = 200
+		Status: cmp.Or(resp.Status, 200),
 	}
 	_, a.TypeDeclared = declaredHeader(resp, "Content-Type")
 	form, problems := c.headers(&a, resp, scope)

@@ -1,11 +1,11 @@
 package export
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"mockserver/config/item"
 	"mockserver/config/syntax"
@@ -35,14 +35,11 @@ func (x *exporter) callbacks(op *syntax.Node, o *exported) {
 // callback returns the operation of a webhook.
 func callback(w *item.Webhook, when circumstance) *syntax.Node {
 	op := syntax.NewMap()
-	delay := w.Delay
-	switch delay {
-	case 0:
-		delay = item.DefaultDelay
-	case item.AtOnce:
+	delay := cmp.Or(w.Delay, item.DefaultDelay)
+	if delay == item.AtOnce {
 		delay = 0
 	}
-	op.Set("x-sleep-time", syntax.NewNumber(seconds(delay)))
+	op.Set("x-sleep-time", syntax.NewNumber(strconv.FormatFloat(delay.Seconds(), 'f', -1, 64)))
 	conditions := slices.DeleteFunc([]string{when.condition, secret.Condition(w.If.Value)}, func(c string) bool { return c == "" })
 	if len(conditions) == 2 {
 		conditions = []string{"(" + conditions[0] + ") and (" + conditions[1] + ")"}
@@ -65,11 +62,6 @@ func callback(w *item.Webhook, when circumstance) *syntax.Node {
 	}
 	received := syntax.NewMap().SetText("description", "received")
 	return op.Set("responses", syntax.NewMap().Set("2XX", received))
-}
-
-// seconds returns a duration as a number of seconds.
-func seconds(d time.Duration) string {
-	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
 }
 
 // placeholder matches a placeholder that a runtime expression of OpenAPI can express: a value of

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"maps"
 	"path"
 	"slices"
@@ -310,10 +311,7 @@ var encodings = map[string]string{"base64": "byte", "base64url": "base64url", "b
 
 func (g *merged) formats() (all []string) {
 	for _, s := range g.schemas {
-		name := s.Format
-		if name == "" {
-			name = encodings[strings.ToLower(s.ContentEncoding)]
-		}
+		name := cmp.Or(s.Format, encodings[strings.ToLower(s.ContentEncoding)])
 		if name != "" && !slices.Contains(all, name) {
 			all = append(all, name)
 		}

@@ -119,16 +119,6 @@ func (f *Facts) settle() {
 	}
 }
 
-func (f *Facts) givenName() string {
-	f.settle()
-	return f.given
-}
-
-func (f *Facts) familyName() string {
-	f.settle()
-	return f.family
-}
-
 func (f *Facts) fullName() string {
 	if f.settle(); f.full != "" {
 		return f.full

@@ -14,8 +14,8 @@ import (
 var hinted = map[string]func(f *Facts) string{
 	"phone digits":    func(f *Facts) string { return formats["phone"](f, 0, 64)[1:] },
 	"name":            (*Facts).fullName,
-	"first name":      (*Facts).givenName,
-	"last name":       (*Facts).familyName,
+	"first name":      func(f *Facts) string { f.settle(); return f.given },
+	"last name":       func(f *Facts) string { f.settle(); return f.family },
 	"user name":       (*Facts).userName,
 	"file name":       func(f *Facts) string { return pick(f.Rand, words) + ".txt" },
 	"version":         func(f *Facts) string { return "1." + strconv.Itoa(f.IntN(10)) + "." + strconv.Itoa(f.IntN(10)) },

@@ -97,7 +97,7 @@ func (r *run) check(s *schema, v any, seen *evaluated) *fault {
 	if f := r.basics(s, v); f != nil {
 		return f
 	}
-	if seen == nil && s.hasUnevaluated() {
+	if seen == nil && (s.unevaluatedItems != nil || s.unevaluatedProperties != nil) {
 		seen = &evaluated{}
 	}
 	all := faults{run: r}

@@ -260,11 +260,6 @@ func (c *schemas) schema(s *openapi3.Schema) *schema {
 	return out
 }
 
-// hasUnevaluated reports whether the schema has rules for what other rules have not evaluated.
-func (s *schema) hasUnevaluated() bool {
-	return s.unevaluatedItems != nil || s.unevaluatedProperties != nil
-}
-
 // orNull makes a schema of OpenAPI 3.0 nullable: its type and the schemas it is composed of. Its
 // enum still applies, as the specification has required since 3.0.3.
 func orNull(out *schema) {

@@ -79,19 +79,14 @@ func (k *limitKey) of(r *matcher.Request) quotaKey {
 // same hash: the seeds are the server's own, and a shared limit uses SHA-256.
 func (k *limitKey) hash(text []byte) (sum quotaKey) {
 	if k.common != nil {
-		return k.sum(text)
+		var room [256]byte
+		whole := sha256.Sum256(append(append(room[:0], k.common...), text...))
+		return quotaKey(whole[:len(sum)])
 	}
 	for i, seed := range k.seeds {
 		binary.LittleEndian.PutUint64(sum[8*i:], maphash.Bytes(seed, text))
 	}
 	return sum
-}
-
-// sum hashes a text in the same way on all replicas.
-func (k *limitKey) sum(text []byte) quotaKey {
-	var room [256]byte
-	whole := sha256.Sum256(append(append(room[:0], k.common...), text...))
-	return quotaKey(whole[:len(quotaKey{})])
 }
 
 // clientAddress returns the address that a request comes from: the first one in X-Forwarded-For if

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"net/http"
@@ -71,9 +72,7 @@ func (a *Admin) startRecording(w http.ResponseWriter, r *http.Request) {
 	if !read(w, r, &body) {
 		return
 	}
-	if body.To == "" {
-		body.To = filepath.Join("recordings", body.Upstream)
-	}
+	body.To = cmp.Or(body.To, filepath.Join("recordings", body.Upstream))
 	wrong := ""
 	switch {
 	case !filepath.IsLocal(body.To):

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -28,10 +29,7 @@ func (r *Recorder) redacted(value string) string {
 
 // redact undoes content encodings and replaces the secrets in a line.
 func (r *Recorder) redact(l *recording.Line) {
-	rules := r.opts.Declared.Redact
-	if rules == nil {
-		rules = &item.Redact{}
-	}
+	rules := cmp.Or(r.opts.Declared.Redact, &item.Redact{})
 	if len(rules.Query) > 0 {
 		l.URL = r.redactURL(l.URL, rules.Query)
 	}

@@ -2,6 +2,7 @@
 package sentry
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -205,10 +206,7 @@ func bodyText(declared string, err error) string {
 	if e, ok := errors.AsType[*fetcher.Error](err); ok {
 		cause = e.Cause()
 	}
-	if cause == "" {
-		cause = "see the server's log"
-	}
-	return strconv.Quote(withoutSecrets(declared)) + ": " + cause
+	return strconv.Quote(withoutSecrets(declared)) + ": " + cmp.Or(cause, "see the server's log")
 }
 
 // withoutSecrets removes what may be secret in a URL: the query and the fragment, and everything
