@@ -14,7 +14,7 @@ RELEASE   := $(DIST)/mockserver-$(VERSION)
 PLATFORMS := linux-amd64 linux-arm64 macos-amd64 macos-arm64 windows-amd64.exe windows-arm64.exe
 BINARIES  := $(addprefix $(RELEASE)-,$(PLATFORMS))
 
-.PHONY: help build test check calibrate statistics streams waiting figures generators beside release image clean $(BINARIES)
+.PHONY: help build test check calibrate statistics streams waiting figures generators pictures beside release image clean $(BINARIES)
 
 help: ## print this text
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -45,6 +45,9 @@ figures: ## measure proxying, recording and imports, on a quiet machine, for a f
 
 generators: ## run wrk, h2load, vegeta (if they are on the PATH) and our generator, and see how reports name them
 	go test -tags measure -count=1 -timeout 10m -v -run 'TestGenerators$$' ./listener/program/e2e
+
+pictures: ## make the pictures in docs/img, with Chromium, on a quiet machine, in two minutes
+	MOCKSERVER_PAGE_TESTS=1 go test -tags measure -count=1 -timeout 10m -v -run 'TestPictures$$' ./listener/program/e2e
 
 beside: ## compare imports with WireMock, Mockoon, json-server and newman from the PATH
 	MOCKSERVER_BESIDE_TESTS=1 go test -count=1 -timeout 20m -run Beside ./config/imports
