@@ -38,7 +38,9 @@ func timingBetween(name string, a, b *record.EndpointCounts) timing {
 	t := timing{name: name, own: b.Service.Since(a.Service), injected: b.Injected.Since(a.Injected), late: b.InjectionError.Since(a.InjectionError)}
 	t.total, t.upstream, t.place = b.Total.Since(a.Total), b.Fetched.Since(a.Fetched), b.UpstreamWait.Since(a.UpstreamWait)
 	t.requests = t.total.Count + b.Received - a.Received + b.Sent - a.Sent
-	if t.isTimed() { // these are part of the latency
+	// Requests that end while the counters are read may be in one count and not in the other.
+	apart := max(t.late.Count, t.total.Count) - min(t.late.Count, t.total.Count)
+	if t.late.Count > 0 && apart <= t.total.Count/1000 { // all had a latency, and these are part of it
 		t.own, t.upstream, t.place = histogram.Snapshot{}, histogram.Snapshot{}, histogram.Snapshot{}
 	}
 	if t.upstream.Count > 0 {
@@ -48,13 +50,6 @@ func timingBetween(name string, a, b *record.EndpointCounts) timing {
 		t.place = t.place.OutOf(t.total.Count) // most requests may have got a place at once
 	}
 	return t
-}
-
-// isTimed reports whether all requests had a latency, or all but one in a thousand: requests that end
-// while the counters are read may be in one count and not in the other.
-func (t *timing) isTimed() bool {
-	apart := max(t.late.Count, t.total.Count) - min(t.late.Count, t.total.Count)
-	return t.late.Count > 0 && apart <= t.total.Count/1000
 }
 
 // added estimates how much the server added to 99 of 100 responses, to compare endpoints.
