@@ -63,9 +63,10 @@ func pay(t *testing.T, p *Process, rate int, length time.Duration) {
 	var all sync.WaitGroup
 	client := http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: rate}}
 	defer client.CloseIdleConnections()
-	begun := time.Now()
-	for n := range int(length.Seconds()) * rate {
-		<-time.After(time.Until(begun.Add(time.Duration(n) * time.Second / time.Duration(rate))))
+	due := time.NewTicker(time.Second / time.Duration(rate))
+	defer due.Stop()
+	for range int(length.Seconds()) * rate {
+		<-due.C
 		all.Go(func() {
 			resp, err := client.Post(p.URL+"/payments", "application/json", strings.NewReader(`{"amount": 1250}`))
 			if err != nil {
