@@ -52,9 +52,11 @@ pictures: ## make the pictures in docs/img, with Chromium, on a quiet machine, i
 beside: ## compare imports with WireMock, Mockoon, json-server and newman from the PATH
 	MOCKSERVER_BESIDE_TESTS=1 go test -count=1 -timeout 20m -run Beside ./config/imports
 
-release: $(BINARIES) ## build the binaries of all platforms and their SHA256SUMS into dist/
+release: $(BINARIES) ## build what is released into dist/: binaries and packages of all platforms, SHA256SUMS
+	packaging/build.sh $(VERSION) $(DIST) linux
 	cd $(DIST) && if command -v sha256sum >/dev/null; then sum=sha256sum; else sum='shasum -a 256'; fi && \
-	$$sum $(notdir $(BINARIES)) > SHA256SUMS && $$sum -c SHA256SUMS
+	$$sum $(notdir $(RELEASE))-* > SHA256SUMS && $$sum -c SHA256SUMS
+	packaging/build.sh $(VERSION) $(DIST)
 
 # The stem is OS-ARCH, followed by .exe for Windows. Go calls macOS darwin.
 $(BINARIES): $(RELEASE)-%:

@@ -125,6 +125,9 @@ var releases = map[string]struct {
 	"windows-arm64.exe": {"windows", "arm64", peMachine},
 }
 
+// releasePackages are the packages of a release that have sums, by the ends of their names.
+var releasePackages = []string{"linux-amd64.deb", "linux-amd64.rpm", "linux-arm64.deb", "linux-arm64.rpm"}
+
 // elfMachine returns the machine of an ELF file, or an error if it is not static.
 func elfMachine(path string) (string, error) {
 	f, err := elf.Open(path)
@@ -167,9 +170,12 @@ func TestRelease_ABinaryForEachPlatform(t *testing.T) {
 		t.Skip("takes some seconds")
 	}
 	dir := released(t)
-	want := []string{"SHA256SUMS"}
+	want := []string{"SHA256SUMS", "install.sh", "mockserver.json", "mockserver.rb", "npm"}
 	for platform := range releases {
 		want = append(want, "mockserver-"+releaseVersion+"-"+platform)
+	}
+	for _, name := range releasePackages {
+		want = append(want, "mockserver-"+releaseVersion+"-"+name)
 	}
 	slices.Sort(want)
 	entries, err := os.ReadDir(dir)
@@ -214,8 +220,8 @@ func TestRelease_TheChecksumsAreThoseOfTheBinaries(t *testing.T) {
 		t.Fatal(err)
 	}
 	sums := regexp.MustCompile(`(?m)^([0-9a-f]{64})  (\S+)$`).FindAllStringSubmatch(string(text), -1)
-	if len(sums) != len(releases) || strings.Count(string(text), "\n") != len(releases) {
-		t.Fatalf("got\n%s\nwant a line for each of %d binaries", text, len(releases))
+	if want := len(releases) + len(releasePackages); len(sums) != want || strings.Count(string(text), "\n") != want {
+		t.Fatalf("got\n%s\nwant a line for each of %d binaries and packages", text, want)
 	}
 	for _, sum := range sums {
 		content, err := os.ReadFile(filepath.Join(dir, sum[2]))
@@ -260,6 +266,64 @@ func TestRelease_TheNativeBinaryRuns(t *testing.T) {
 	h := LaunchCommand(t, exec.Command(native, "health"), t.TempDir(), []string{"PORT=" + PortOf(t, p.URL)})
 	if code := h.Exit(); code != 0 {
 		t.Errorf("health: got exit code %d", code)
+	}
+}
+
+// The packages are installed from their files, as npm does it from the registry, and the program gets
+// the signals of the launcher.
+func TestRelease_NPMInstallsAndRuns(t *testing.T) {
+	need(t, "npm", "npx")
+	dist, dir := released(t), t.TempDir()
+	harness.WriteFile(t, dir, "package.json", `{"private": true}`)
+	cpu := strings.Replace(runtime.GOARCH, "amd64", "x64", 1)
+	for _, name := range []string{"mockserver", runtime.GOOS + "-" + cpu} {
+		if code, printed := tool(t, dir, nil, "npm", "pack", "--silent", filepath.Join(dist, "npm", name)); code != 0 {
+			t.Fatalf("npm pack: %s", printed)
+		}
+	}
+	packed, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
+	if err != nil || len(packed) != 2 {
+		t.Fatalf("npm packed %v, %v", packed, err)
+	}
+	install := append([]string{"install", "--offline", "--no-audit", "--no-fund"}, packed...)
+	if code, printed := tool(t, dir, nil, "npm", install...); code != 0 {
+		t.Fatalf("npm install: %s", printed)
+	}
+	if code, printed := tool(t, dir, nil, "npx", "--offline", "mockserver", "-v"); code != 0 || !strings.HasPrefix(printed, "mockserver "+releaseVersion+" ") {
+		t.Errorf("npx: exit code %d, %s", code, printed)
+	}
+	file := harness.WriteFile(t, dir, "mock.yml", One("by npm"))
+	p := LaunchCommand(t, exec.Command(filepath.Join(dir, "node_modules", ".bin", "mockserver"), "-c", file), dir, nil).Listening()
+	p.Get("/a").Want(t, 200, "by npm")
+	p.Signal(syscall.SIGTERM)
+	if code := p.Exit(); code != 0 {
+		t.Errorf("after SIGTERM: exit code %d", code)
+	}
+}
+
+func TestRelease_LinuxPackagesInstall(t *testing.T) {
+	dist := released(t)
+	if runtime.GOOS != "linux" || !slices.Contains(releasePackages, "linux-"+runtime.GOARCH+".deb") {
+		t.Skip("no package is for this platform")
+	}
+	file := filepath.Join(dist, "mockserver-"+releaseVersion+"-linux-"+runtime.GOARCH)
+	for name, install := range map[string]func(root string) []string{
+		"dpkg": func(root string) []string {
+			harness.WriteFile(t, root, "var/lib/dpkg/status", "")
+			harness.WriteFile(t, root, "var/lib/dpkg/updates/.keep", "")
+			harness.WriteFile(t, root, "var/lib/dpkg/info/.keep", "")
+			return []string{"--root=" + root, "--force-not-root", "--force-script-chrootless", "--install", file + ".deb"}
+		},
+		"rpm": func(root string) []string { return []string{"--root", root, "--install", "--noscripts", file + ".rpm"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			need(t, name)
+			root := t.TempDir()
+			if code, printed := tool(t, root, nil, name, install(root)...); code != 0 {
+				t.Fatalf("exit code %d: %s", code, printed)
+			}
+			sameBytes(t, file, filepath.Join(root, "usr/bin/mockserver"))
+		})
 	}
 }
 
@@ -537,7 +601,7 @@ func TestRelease_WorkflowsCheckBeforeTheyPublish(t *testing.T) {
 		}
 	}
 	for _, step := range release.Jobs["binaries"].Steps {
-		published = published || harness.ContainsAll(step.Run, []string{"gh release create", "dist/*"})
+		published = published || containsAll(step.Run, []string{"gh release create", "packaging/notes.sh", "dist/SHA256SUMS dist/*.*"})
 	}
 	if !built || !published || !tagged {
 		t.Errorf("the image is built for two machines and pushed: %v, with all tags known: %v; the binaries are published: %v", built, tagged, published)
