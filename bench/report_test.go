@@ -14,12 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"mockserver/internal/histogram"
+	"mockserver/internal/harness"
 )
 
 // side1 returns the figures of one side in a round, with a latency of 1 ms.
 func side1(cpu float64) *figures {
-	latency := histogram.Of(slices.Repeat([]time.Duration{time.Millisecond}, 1000)...)
+	latency := harness.Histogram(slices.Repeat([]time.Duration{time.Millisecond}, 1000)...)
 	return &figures{Requests: 1000, Seconds: 1, Rate: 1000, CPU: figure(cpu), Memory: 20e6, Busy: 0.5, Latency: latencies{latency}}
 }
 

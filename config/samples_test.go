@@ -1,16 +1,12 @@
 package config_test
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"mockserver/config/samples"
 )
@@ -107,25 +103,17 @@ func read(name, text string, o samples.Options) (samples.Curve, error) {
 	return samples.Read(name, strings.NewReader(text), o)
 }
 
-// hdrLog returns a log with the histograms of two tags.
-func hdrLog(t testing.TB) string {
-	t.Helper()
-	var b bytes.Buffer
-	w := hdrhistogram.NewHistogramLogWriter(&b)
-	for tag, from := range []int64{0, 500} {
-		h := hdrhistogram.New(1, int64(time.Minute), 3)
-		for i := from; i < from+500; i++ {
-			if err := h.RecordValue((i + 1) * int64(ms)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		h.SetTag(fmt.Sprint(tag))
-		if err := w.OutputIntervalHistogram(h); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return b.String()
-}
+// The log is one of hdrhistogram-go v1.4.0 with the histograms of two tags: 1 to 500 ms and 501 to
+// 1000 ms, each once, in nanoseconds.
+const (
+	hdrLog = "Tag=0,0.000000,0.000000,500.170751,HISTFAAAAIp42pJpmSzMwMD8iwECmKE0IwMDA+8P9wgG+w8QgYPrGJn" +
+		"+8jOt5mA6z850mIXpKTMIPWdmOs/E9JERBX0Gk1cZmcqxwko4K5rJmsmSBIxNVJ5JmkmWSRoM8dPEqSJPFz8TLxMvEzcaSSl/aOr" +
+		"iZGJmYoVDZiws7KK00TWY3DI0dQECAAD//23ZOfM=\n" +
+		"Tag=1,0.000000,0.000000,1000.341503,HISTFAAAAE542pJpmSzMwMC8nwECmKE0IwMDA+8P9wgG+w8Qgbd7mZiYmVjhkBkLC7sopjwDE" +
+		"wMTmECHFAlS30Q6WTNkHT5qzZBJVIAAAAD//4ndCxo=\n"
+	// manySamples is a histogram with 2^62-1 times 0.
+	manySamples = "HISTFAAAACF42pNpmSzMwMDAyQABzFCaEcp9Yf8Bwvr3HwLqAY6wC+Q="
+)
 
 const (
 	wrk2 = `Running 30s test @ http://127.0.0.1:80/index.html
@@ -178,7 +166,7 @@ func TestFormats(t *testing.T) {
 			t.Errorf("%s: %+v, %v", c.name, got, err)
 		}
 	}
-	got, err := read("a.hlog", hdrLog(t), samples.Options{})
+	got, err := read("a.hlog", hdrLog, samples.Options{})
 	if err != nil || got.Count != 1000 || !near(got.Min, ms) || !near(lengthAt(got, 50), 500*ms) || !near(lengthAt(got, 99), 990*ms) || !near(got.Max, time.Second) {
 		t.Errorf("a log of HdrHistogram: %+v, %v", got, err)
 	}
@@ -198,6 +186,7 @@ func TestErrorsNameTheirPlace(t *testing.T) {
 		{"percentiles out of order", "a.txt", " 50% 2ms\n 10% 3ms\n", "2:1: the percentile 10 comes after 50; expected rising percentiles"},
 		{"a line of a recording", "a.ndjson", `{"mockserver":"recording"}` + "\n{\"first_us\":\n", "2:1: is not an exchange: unexpected end of JSON input"},
 		{"a histogram", "a.hlog", "#[x]\n0.1,1.0,2.7,HISTFAAAAE\n", "2:1: is not a histogram: "},
+		{"too many samples", "a.hlog", "#[x]\n" + strings.Repeat("0,1,2,"+manySamples+"\n", 3), "4:1: has too many samples; expected fewer than 2^63"},
 		{"not vegeta", "a.json", `{"a": 1}`, "1:1: is not a report of vegeta; expected an object with latencies"},
 	} {
 		_, err := read(c.file, c.text, samples.Options{})
@@ -212,7 +201,7 @@ func TestErrorsNameTheirPlace(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, text := range []string{wrk2, wrk, vegeta, hdrplot, vegetaJSON, recorded, "1ms\n2ms\n", "a,b\n1,2\n", hdrLog(f), "#[\n", "{", "Tag=,\n,HIST"} {
+	for _, text := range []string{wrk2, wrk, vegeta, hdrplot, vegetaJSON, recorded, "1ms\n2ms\n", "a,b\n1,2\n", hdrLog, "#[\n", "{", "Tag=,\n,HIST"} {
 		for _, name := range []string{"a.txt", "a.csv", "a.tsv"} {
 			f.Add(name, text, int64(ms))
 		}

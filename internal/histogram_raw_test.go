@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"mockserver/internal/harness"
 	"mockserver/internal/histogram"
 )
 
@@ -52,16 +53,16 @@ func TestSnapshot_RawFormsAddUpToOneRecorder(t *testing.T) {
 // The raw form is the documented one, encoded by hand here: 127 ns is cell 127, 128 and 129 ns are
 // cells 128 and 129.
 func TestSnapshot_RawForm(t *testing.T) {
-	raw := histogram.Of(127, 128, 129, 129).AppendRaw(nil)
+	raw := harness.Histogram(127, 128, 129, 129).AppendRaw(nil)
 	if want := []byte{0x81, 1, 127, 1, 0, 1, 0, 2}; !slices.Equal(raw, want) {
 		t.Errorf("got % x, want % x", raw, want)
 	}
-	text, err := json.Marshal(struct{ A, B histogram.Snapshot }{A: histogram.Of(1)})
+	text, err := json.Marshal(struct{ A, B histogram.Snapshot }{A: harness.Histogram(1)})
 	if err != nil || string(text) != `{"A":"AQEB","B":""}` {
 		t.Errorf("got %s, %v", text, err)
 	}
 	var back struct{ A, B histogram.Snapshot }
-	if err := json.Unmarshal(text, &back); err != nil || !reflect.DeepEqual(back.A, histogram.Of(1)) || back.B.Count != 0 {
+	if err := json.Unmarshal(text, &back); err != nil || !reflect.DeepEqual(back.A, harness.Histogram(1)) || back.B.Count != 0 {
 		t.Errorf("got %+v, %v", back, err)
 	}
 }
@@ -87,7 +88,7 @@ var most = []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}
 
 // A reading that was parsed from its raw form is unchanged when it is written and parsed again.
 func FuzzParseRaw(f *testing.F) {
-	f.Add(histogram.Of(1, 1000, time.Hour).AppendRaw(nil))
+	f.Add(harness.Histogram(1, 1000, time.Hour).AppendRaw(nil))
 	f.Add([]byte{5, 0xff, 0x23, 1})
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		l, err := histogram.ParseRaw(raw)

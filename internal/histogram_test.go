@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"mockserver/internal/harness"
 	"mockserver/internal/histogram"
 )
 
@@ -161,7 +162,7 @@ func BenchmarkHistogram(b *testing.B) {
 }
 
 func TestSnapshot_OutOf(t *testing.T) {
-	l := histogram.Of(10*time.Millisecond, 20*time.Millisecond)
+	l := harness.Histogram(10*time.Millisecond, 20*time.Millisecond)
 	all := l.OutOf(200)
 	if all.Count != 200 || all.Quantile(0.98) > time.Microsecond || all.Quantile(0.995) < 9*time.Millisecond || all.Max != 20*time.Millisecond || all.Sum != l.Sum {
 		t.Errorf("got %+v, p98 %v, p99.5 %v", all, all.Quantile(0.98), all.Quantile(0.995))

@@ -14,8 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
+	"mockserver/internal/histogram"
 	"mockserver/internal/wording"
 )
 
@@ -78,20 +77,21 @@ func (l *lines) vegeta() (Curve, error) {
 // hdr reads a log of HdrHistogram: the histograms of all its tags.
 func (l *lines) hdr(o Options) (Curve, error) {
 	o.Unit = cmp.Or(o.Unit, time.Nanosecond)
-	counts := map[int64]int64{}
+	counts, total := map[int64]int64{}, int64(0)
 	err := l.each(func(line string) string {
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' || line[0] == '"' {
 			return ""
 		}
-		h, err := hdrhistogram.Decode([]byte(line[strings.LastIndexByte(line, ',')+1:]))
-		if err != nil {
+		err := histogram.ReadHDR(line[strings.LastIndexByte(line, ',')+1:], func(value, count int64) {
+			total += min(count, math.MaxInt64-total)
+			counts[value] += count
+		})
+		switch {
+		case err != nil:
 			return "is not a histogram: " + err.Error()
-		}
-		for _, bar := range h.Distribution() {
-			if bar.Count > 0 {
-				counts[min(bar.To, h.Max())] += bar.Count
-			}
+		case total == math.MaxInt64:
+			return "has too many samples; expected fewer than 2^63"
 		}
 		return ""
 	})

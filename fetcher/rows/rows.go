@@ -14,6 +14,7 @@ import (
 	"path"
 	"strings"
 
+	"mockserver/internal/files"
 	"mockserver/internal/wording"
 )
 
@@ -33,7 +34,8 @@ var extensions = map[string]struct {
 // Read calls yield for each row of a file, in order.
 func Read(r io.Reader, o Options, yield Yield) error {
 	name, packing := strings.ToLower(o.Name), path.Ext(strings.ToLower(o.Name))
-	if unpackers[packing] != nil {
+	unpack := files.Unpacker(packing)
+	if unpack != nil {
 		name = strings.TrimSuffix(name, packing)
 	}
 	format, ok := extensions[path.Ext(name)]
@@ -46,7 +48,7 @@ func Read(r io.Reader, o Options, yield Yield) error {
 	if err != nil {
 		return err
 	}
-	if unpack := unpackers[packing]; unpack != nil {
+	if unpack != nil {
 		unpacked, err := unpack(r)
 		if err != nil {
 			return fmt.Errorf("unpack: %w", err)

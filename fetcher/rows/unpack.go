@@ -4,29 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 )
 
-const (
-	// maxUnpacked is the maximum size of a packed file when unpacked, in bytes.
-	maxUnpacked = 4 << 30
-	// maxWindow limits the memory that a zstd frame may make its reader allocate, in bytes. It is
-	// the default limit of the program zstd.
-	maxWindow = 128 << 20
-)
-
-var unpackers = map[string]func(io.Reader) (io.ReadCloser, error){
-	".gz": func(r io.Reader) (io.ReadCloser, error) { return gzip.NewReader(r) },
-	".zst": func(r io.Reader) (io.ReadCloser, error) {
-		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
-		if err != nil {
-			return nil, err
-		}
-		return d.IOReadCloser(), nil
-	},
-}
+// maxUnpacked is the maximum size of a packed file when unpacked, in bytes.
+const maxUnpacked = 4 << 30
 
 // bounded reads unpacked data up to a limit, and marks its errors as errors of unpacking.
 type bounded struct {

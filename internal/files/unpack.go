@@ -14,8 +14,27 @@ import (
 	"mockserver/internal/wording"
 )
 
-// maxWindow limits the memory that a zstd frame may make its reader allocate, in bytes.
+// maxWindow limits the memory that a zstd frame may make its reader allocate, in bytes. It is the
+// default limit of the program zstd.
 const maxWindow = 128 << 20
+
+// Unpacker returns the function that opens the content of a file packed as the extension of its name
+// says, .gz or .zst; nil for any other.
+func Unpacker(extension string) func(io.Reader) (io.ReadCloser, error) {
+	switch extension {
+	case ".gz":
+		return func(r io.Reader) (io.ReadCloser, error) { return gzip.NewReader(r) }
+	case ".zst":
+		return func(r io.Reader) (io.ReadCloser, error) {
+			d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+			if err != nil {
+				return nil, err
+			}
+			return d.IOReadCloser(), nil
+		}
+	}
+	return nil
+}
 
 // OpenUnpacked opens a regular file for reading. If its name ends with .gz or .zst, its content is
 // unpacked. Reading more than limit bytes is an error. The caller must close the reader.
@@ -24,22 +43,12 @@ func OpenUnpacked(path string, limit int64) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, Bare(err)
 	}
-	u := &unpacked{r: f, left: limit, limit: limit, file: f}
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".gz":
-		z, err := gzip.NewReader(f)
-		if err != nil {
+	u := &unpacked{ReadCloser: f, left: limit, limit: limit, file: f}
+	if open := Unpacker(strings.ToLower(filepath.Ext(path))); open != nil {
+		if u.ReadCloser, err = open(f); err != nil {
 			f.Close()
 			return nil, fmt.Errorf("unpack: %w", err)
 		}
-		u.r = z
-	case ".zst":
-		z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
-		if err != nil {
-			f.Close()
-			return nil, fmt.Errorf("unpack: %w", err)
-		}
-		u.r, u.packed = z, z
 	}
 	return u, nil
 }
@@ -48,14 +57,13 @@ func OpenUnpacked(path string, limit int64) (io.ReadCloser, error) {
 var ErrTooMuch = errors.New("file is too large")
 
 type unpacked struct {
-	r           io.Reader
-	left, limit int64
-	file        *os.File
-	packed      *zstd.Decoder // nil for none
+	io.ReadCloser // the content; the file itself if it is not packed
+	left, limit   int64
+	file          *os.File
 }
 
 func (u *unpacked) Read(p []byte) (int, error) {
-	n, err := u.r.Read(p)
+	n, err := u.ReadCloser.Read(p)
 	if u.left -= int64(n); u.left < 0 {
 		return 0, fmt.Errorf("%w: expected at most %s", ErrTooMuch, wording.Size(u.limit))
 	}
@@ -64,8 +72,7 @@ func (u *unpacked) Read(p []byte) (int, error) {
 
 // Close closes the file and the decoder.
 func (u *unpacked) Close() error {
-	if u.packed != nil {
-		u.packed.Close()
-	}
-	return u.file.Close()
+	err := u.ReadCloser.Close()
+	u.file.Close() // which may be closed already
+	return err
 }

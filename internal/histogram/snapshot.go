@@ -241,15 +241,3 @@ func Counted(all iter.Seq2[time.Duration, uint64]) Snapshot {
 	h.Read(&l)
 	return l
 }
-
-// Of returns a reading of a histogram of the given durations.
-func Of(lengths ...time.Duration) Snapshot {
-	var h Histogram
-	for _, d := range lengths {
-		h.Add(d)
-	}
-	var l Snapshot
-	h.Read(&l)
-	l.cells = slices.Clip(l.cells)
-	return l
-}

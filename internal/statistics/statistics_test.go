@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"mockserver/internal/histogram"
+	"mockserver/internal/harness"
 )
 
 // The first number of samples with which the interval of a percentile is finite: by the binomial
@@ -17,7 +17,7 @@ func TestPercentile_IsDeterminedByEnoughSamples(t *testing.T) {
 		fewest int
 	}{{0.5, 6}, {0.9, 36}, {0.95, 72}, {0.99, 368}, {0.999, 3688}} {
 		for n, want := range map[int]bool{c.fewest - 1: false, c.fewest: true} {
-			l := histogram.Of(slices.Repeat([]time.Duration{time.Millisecond}, n)...)
+			l := harness.Histogram(slices.Repeat([]time.Duration{time.Millisecond}, n)...)
 			f := Percentile(l, c.q, Dependence{})
 			if got := f.Value != nil; got != want || f.Samples != uint64(n) || (f.Low != nil) != want || (f.High != nil) != want {
 				t.Errorf("percentile %v of %d samples: %+v, want determined to be %v", c.q, n, f, want)
@@ -40,7 +40,7 @@ func TestRanks_AreThoseOfTheBinomialDistribution(t *testing.T) {
 
 // Durations that are all equal may be anywhere in their cell, so the interval covers it.
 func TestPercentile_OfEqualDurationsCoversTheirCell(t *testing.T) {
-	f := Percentile(histogram.Of(slices.Repeat([]time.Duration{20 * time.Millisecond}, 10_000)...), 0.5, Dependence{})
+	f := Percentile(harness.Histogram(slices.Repeat([]time.Duration{20 * time.Millisecond}, 10_000)...), 0.5, Dependence{})
 	if *f.Low > 20 || *f.High < 20 || *f.High-*f.Low > 0.2 {
 		t.Errorf("got %v to %v, want 20 ms within", *f.Low, *f.High)
 	}
@@ -51,7 +51,7 @@ func TestPercentile_DependenceMakesItLessCertain(t *testing.T) {
 	for i := range 10_000 {
 		all = append(all, time.Duration(i)*time.Microsecond)
 	}
-	l := histogram.Of(all...)
+	l := harness.Histogram(all...)
 	alone, together := Percentile(l, 0.5, Dependence{}), Percentile(l, 0.5, Dependence{Effect: 4, Blocks: 1000})
 	if ratio := (*together.High - *together.Low) / (*alone.High - *alone.Low); math.Abs(ratio-2) > 0.05 {
 		t.Errorf("the interval is %v times as wide, want twice", ratio)

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"mockserver/dispatcher"
-	"mockserver/internal/histogram"
+	"mockserver/internal/harness"
 	"mockserver/listener/observe/verdict"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -51,7 +51,7 @@ type everything struct{ collector }
 
 func (e *everything) Collect(to chan<- prometheus.Metric) {
 	e.collector.Collect(to)
-	one := histogram.Of(1)
+	one := harness.Histogram(1)
 	out := output{to: to}
 	out.series(labels{"GET /all", "", ""}, &record.EndpointCounts{
 		Statuses: map[int]uint64{200: 1}, Faults: map[string]uint64{"reset": 1}, Limited: 1, Refused: 1, Broken: 1, Received: 1, Sent: 1,
@@ -252,7 +252,7 @@ func (c collected) Collect(to chan<- prometheus.Metric) {
 func distrusting() *verdict.Sampler {
 	at := time.Now()
 	s := verdict.New(still{at}, nil, slog.New(slog.DiscardHandler))
-	counts := record.Counts{Unmatched: record.EndpointCounts{Requests: 10, Service: histogram.Of(slices.Repeat([]time.Duration{time.Second}, 10)...)}}
+	counts := record.Counts{Unmatched: record.EndpointCounts{Requests: 10, Service: harness.Histogram(slices.Repeat([]time.Duration{time.Second}, 10)...)}}
 	s.Take(verdict.NewReading(at.Add(time.Second), counts, dispatcher.Stats{}))
 	return s
 }

@@ -15,14 +15,14 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"mockserver/config"
-	"mockserver/internal/histogram"
+	"mockserver/internal/harness"
 )
 
 // Each bucket of a native histogram contains the durations between its lower bound and 1.09 times
 // that bound.
 func TestNative_BucketsHaveTheDurations(t *testing.T) {
 	for _, d := range []time.Duration{0, 1, 127, 128, time.Microsecond, 999 * time.Microsecond, time.Millisecond, 250 * time.Millisecond, time.Second, time.Hour} {
-		l := histogram.Of(d, d)
+		l := harness.Histogram(d, d)
 		out := make(chan prometheus.Metric, 1)
 		(&output{to: out, native: true}).histogram(webhookLag, l, lagBuckets)
 		var m dto.Metric

@@ -16,7 +16,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
-	"mockserver/internal/histogram"
+	"mockserver/internal/harness"
 	"mockserver/listener/observe/record"
 )
 
@@ -56,7 +56,7 @@ func countedAs(id, endpoint string, n int) record.EndpointCounts {
 	took := slices.Repeat([]time.Duration{time.Millisecond}, n)
 	return record.EndpointCounts{
 		ID: id, Endpoint: endpoint, Requests: uint64(n), Statuses: map[int]uint64{200: uint64(n)}, Faults: map[string]uint64{"reset": uint64(n)},
-		In: uint64(n), Out: uint64(n), Service: histogram.Of(took...), Injected: histogram.Of(took...), InjectionError: histogram.Of(took...),
+		In: uint64(n), Out: uint64(n), Service: harness.Histogram(took...), Injected: harness.Histogram(took...), InjectionError: harness.Histogram(took...),
 	}
 }
 
@@ -145,7 +145,7 @@ func TestMetrics_HistogramsStayWholeAcrossReloads(t *testing.T) {
 		id := fmt.Sprint("o", n)
 		c.named = map[string]bool{id: false}
 		took := []time.Duration{20 * time.Microsecond, 10 * time.Second}[n%2] // in the second-narrowest bucket, and in none
-		l := c.series(record.Counts{Endpoints: []record.EndpointCounts{{ID: id, Service: histogram.Of(slices.Repeat([]time.Duration{took}, 10)...)}}})
+		l := c.series(record.Counts{Endpoints: []record.EndpointCounts{{ID: id, Service: harness.Histogram(slices.Repeat([]time.Duration{took}, 10)...)}}})
 		h := l[others].Service
 		buckets := h.Buckets(serviceBuckets)
 		quick := uint64(10 * (n/2 + 1))

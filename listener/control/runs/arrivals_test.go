@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"mockserver/internal/histogram"
+	"mockserver/internal/harness"
 	"mockserver/internal/statistics"
 	"mockserver/listener/observe/arrivals"
 	"mockserver/listener/observe/verdict"
@@ -30,7 +30,7 @@ func TestArrivals_Patterns(t *testing.T) {
 		{"streams waiting for replies", 700, 3, 1, 0.9, false, "closed"},
 		{"few", 49, 0.5, 0.1, 0, false, "unclear"},
 	} {
-		d := histogram.Of(slices.Repeat([]time.Duration{time.Duration(c.dispersion * ms)}, 20)...)
+		d := harness.Histogram(slices.Repeat([]time.Duration{time.Duration(c.dispersion * ms)}, 20)...)
 		a := Arrivals{
 			Arrived: verdict.Arrived{ArrivalRate: c.rate}, Busy: &c.busy,
 			Dispersion: statistics.Percentile(d, 0.5, statistics.Dependence{}), OverlapShare: statistics.Figure{Value: &c.over},
@@ -74,9 +74,9 @@ func TestArrivals_RatesThatNobodyKeeps(t *testing.T) {
 func TestArrivals_OfAFleet(t *testing.T) {
 	part := func(gap time.Duration, n uint64) *Totals {
 		t := &Totals{Sample: verdict.Sample{Seconds: 10, Arrived: verdict.Arrived{Arrivals: n, Openers: 10}}}
-		t.ScheduleError = histogram.Of(slices.Repeat([]time.Duration{gap}, 500)...)
+		t.ScheduleError = harness.Histogram(slices.Repeat([]time.Duration{gap}, 500)...)
 		t.Arrivals = ArrivalTotals{Schedule: &arrivals.Schedule{Rate: 100, Process: arrivals.Constant}}
-		t.Arrivals.Gaps, t.Arrivals.Dispersion = histogram.Of(gap), histogram.Of(slices.Repeat([]time.Duration{time.Millisecond}, 20)...)
+		t.Arrivals.Gaps, t.Arrivals.Dispersion = harness.Histogram(gap), harness.Histogram(slices.Repeat([]time.Duration{time.Millisecond}, 20)...)
 		return t
 	}
 	a := reportOf([]*Totals{part(50*time.Millisecond, 1000), part(70*time.Millisecond, 3000)}).Arrivals

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"mockserver/internal/histogram"
 	"mockserver/internal/wording"
 	"mockserver/listener/observe/verdict"
@@ -80,7 +78,7 @@ func (f *Fleet) Report() *Report {
 	}
 	sum := verdict.SumOf(times)
 	for i, l := range sum.All() {
-		r.HDR[distributions[i].name] = hdrOf(*l)
+		r.HDR[distributions[i].name] = l.HDR()
 	}
 	return r
 }
@@ -226,16 +224,4 @@ func (f *Fleet) uneven(r *Report) *RunCause {
 		Code: uneven, Replica: busiest.Address, Number: ratio, Threshold: unevenAbove, Unit: "ratio", Seconds: r.Total.Seconds,
 		Text: fmt.Sprintf("the replica had %s times as many requests as the mean; expected at most %s", verdict.Short(ratio), verdict.Short(unevenAbove)),
 	}
-}
-
-// hdrOf returns a distribution in the compressed form of HdrHistogram V2, in Base64. HdrHistogram
-// has other buckets: each duration is recorded as the middle of its bucket in l, with three
-// significant digits.
-func hdrOf(l histogram.Snapshot) string {
-	h := hdrhistogram.New(1, int64(2*time.Hour), 3)
-	for d, n := range l.Cells() {
-		_ = h.RecordValues(max(int64(d), 1), int64(n)) // every bucket ends below the highest value
-	}
-	text, _ := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase) // it is encoded in memory, so there is no error
-	return string(text)
 }

@@ -17,7 +17,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/settings"
 	"mockserver/dispatcher"
-	"mockserver/internal/histogram"
+	"mockserver/internal/harness"
 	"mockserver/internal/statistics"
 	"mockserver/listener/observe/arrivals"
 	"mockserver/listener/observe/record"
@@ -60,7 +60,7 @@ func (s *scene) serve(name string, status, requests int, took time.Duration) {
 		for range requests {
 			s.own[name] = append(s.own[name], took)
 		}
-		c.Service = histogram.Of(s.own[name]...)
+		c.Service = harness.Histogram(s.own[name]...)
 	}
 }
 
@@ -391,7 +391,7 @@ func hostileReport() *Report {
 		return Point{At: at, Seconds: 1, Trusted: trusted, Rate: 100 * at, OwnP50: new(0.1), OwnP99: new(0.4), CPU: new(0.5), PauseMax: new(0.2), Faults: 2}
 	}
 	end := sampledFrom.Add(3 * time.Second)
-	buckets := bucketsOf(histogram.Of(0))
+	buckets := bucketsOf(harness.Histogram(0))
 	buckets[0].Count = 0
 	buckets[5].Count, buckets[len(buckets)-1].Count = 10, 20
 	return &Report{

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"mockserver/internal/harness"
 	"mockserver/internal/histogram"
 	"mockserver/listener/observe/arrivals"
 	"mockserver/listener/observe/probe"
@@ -37,10 +38,10 @@ func TestStops_AreThoseOfTheLoadGenerator(t *testing.T) {
 				return &Reading{Counts: record.Counts{Arrivals: f}, Probe: probe.Figures{Serving: probe.Lateness{Beats: beats}}}
 			}
 			before := at(arrivals.Figures{}, histogram.Snapshot{})
-			before.Stops, before.late = histogram.Of(60*ms), c.before
+			before.Stops, before.late = harness.Histogram(60*ms), c.before
 			after := at(arrivals.Figures{
-				First: c.openers, Idle: histogram.Of(c.idle...), Distributions: arrivals.Distributions{Stops: histogram.Of(c.stops...)},
-			}, histogram.Of(c.beats...))
+				First: c.openers, Idle: harness.Histogram(c.idle...), Distributions: arrivals.Distributions{Stops: harness.Histogram(c.stops...)},
+			}, harness.Histogram(c.beats...))
 			after.Probe.Overdue = c.overdue
 			after.Stops = stopsOf(before, after)
 			if got := arrivedBetween(before, after).Stops; got != c.want {

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"mockserver/dispatcher"
-	"mockserver/internal/histogram"
+	"mockserver/internal/harness"
 	"mockserver/listener/observe/probe"
 	"mockserver/listener/observe/record"
 )
@@ -55,7 +55,7 @@ func (s *scene) serve(name string, status, requests int, took time.Duration) {
 		for range requests {
 			s.own[name] = append(s.own[name], took)
 		}
-		c.Service = histogram.Of(s.own[name]...)
+		c.Service = harness.Histogram(s.own[name]...)
 	}
 }
 
@@ -184,11 +184,11 @@ func TestSampler_BeatsDoNotHideEchoes(t *testing.T) {
 		figures probe.Figures
 		want    []string
 	}{
-		{"all is well", probe.Figures{Serving: probe.Lateness{Beats: histogram.Of(onTime...), Echoes: histogram.Of(onTime...)}}, nil},
-		{"echoes are late", probe.Figures{Serving: probe.Lateness{Beats: histogram.Of(onTime...), Echoes: histogram.Of(late...)}}, []string{"echo-p99"}},
-		{"echoes are waited for", probe.Figures{Serving: probe.Lateness{Beats: histogram.Of(onTime...)}, Waiting: histogram.Of(late...)}, []string{"echo-p99"}},
-		{"late with requests, on time without", probe.Figures{Serving: probe.Lateness{Beats: histogram.Of(late...)}, Idle: probe.Lateness{Beats: histogram.Of(onTime...)}}, []string{"probe-p99"}},
-		{"late without requests", probe.Figures{Idle: probe.Lateness{Beats: histogram.Of(late...)}}, []string{"probe-p99"}},
+		{"all is well", probe.Figures{Serving: probe.Lateness{Beats: harness.Histogram(onTime...), Echoes: harness.Histogram(onTime...)}}, nil},
+		{"echoes are late", probe.Figures{Serving: probe.Lateness{Beats: harness.Histogram(onTime...), Echoes: harness.Histogram(late...)}}, []string{"echo-p99"}},
+		{"echoes are waited for", probe.Figures{Serving: probe.Lateness{Beats: harness.Histogram(onTime...)}, Waiting: harness.Histogram(late...)}, []string{"echo-p99"}},
+		{"late with requests, on time without", probe.Figures{Serving: probe.Lateness{Beats: harness.Histogram(late...)}, Idle: probe.Lateness{Beats: harness.Histogram(onTime...)}}, []string{"probe-p99"}},
+		{"late without requests", probe.Figures{Idle: probe.Lateness{Beats: harness.Histogram(late...)}}, []string{"probe-p99"}},
 	} {
 		s := newScene("GET /a")
 		sampler := s.sampler(slog.New(slog.DiscardHandler))
@@ -232,9 +232,9 @@ func TestSampler_WorkDuringALatencyIsNoReason(t *testing.T) {
 		s := newScene("GET /a")
 		sampler := s.sampler(slog.New(slog.DiscardHandler))
 		e := &s.counts.Endpoints[0]
-		e.Requests, e.Service = 2000, histogram.Of(slices.Repeat([]time.Duration{5 * time.Millisecond}, 2000)...)
-		e.Total = histogram.Of(slices.Repeat([]time.Duration{20 * time.Millisecond}, 2000)...)
-		e.InjectionError = histogram.Of(append(slices.Repeat([]time.Duration{6 * time.Millisecond}, c.late), make([]time.Duration, c.timed-c.late)...)...)
+		e.Requests, e.Service = 2000, harness.Histogram(slices.Repeat([]time.Duration{5 * time.Millisecond}, 2000)...)
+		e.Total = harness.Histogram(slices.Repeat([]time.Duration{20 * time.Millisecond}, 2000)...)
+		e.InjectionError = harness.Histogram(append(slices.Repeat([]time.Duration{6 * time.Millisecond}, c.late), make([]time.Duration, c.timed-c.late)...)...)
 		r := s.after(time.Second)
 		r.Probe.Serving.Beats = every(0)
 		sampler.Take(r)
@@ -253,7 +253,7 @@ func TestSampler_TheSizeIsOfAsLongAsItTakes(t *testing.T) {
 		s.serve("GET /a", 200, 10, 50*time.Microsecond)
 		beats += 50
 		r := s.after(time.Second)
-		r.Probe.Serving.Beats = histogram.Of(slices.Repeat([]time.Duration{time.Millisecond}, beats)...)
+		r.Probe.Serving.Beats = harness.Histogram(slices.Repeat([]time.Duration{time.Millisecond}, beats)...)
 		sampler.Take(r)
 		v, _ := sampler.Current()
 		determined := v.Added.High != nil

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"mockserver/internal/harness"
 	"mockserver/internal/histogram"
 	"mockserver/listener/observe/record"
 	"mockserver/matcher"
@@ -34,7 +35,7 @@ func judged(s *Sample, thresholds Thresholds) Verdict { return judge(s, s, thres
 // every returns the measurements of a probe that was always late by the given number of
 // milliseconds.
 func every(ms float64) histogram.Snapshot {
-	return histogram.Of(slices.Repeat([]time.Duration{time.Duration(ms * float64(time.Millisecond))}, 400)...)
+	return harness.Histogram(slices.Repeat([]time.Duration{time.Duration(ms * float64(time.Millisecond))}, 400)...)
 }
 
 func reasonsOf(v Verdict) []string {
@@ -49,7 +50,7 @@ func reasonsOf(v Verdict) []string {
 // others.
 func slow(name string, requests, slow int, took time.Duration) timing {
 	own := slices.Repeat([]time.Duration{50 * time.Microsecond}, requests-slow)
-	l := histogram.Of(append(own, slices.Repeat([]time.Duration{took}, slow)...)...)
+	l := harness.Histogram(append(own, slices.Repeat([]time.Duration{took}, slow)...)...)
 	return timing{name: name, requests: l.Count, own: l, total: l}
 }
 
@@ -57,9 +58,9 @@ func slow(name string, requests, slow int, took time.Duration) timing {
 // same time.
 func late(name string, injected, by time.Duration) timing {
 	t := slow(name, 100, 0, 0)
-	t.injected = histogram.Of(slices.Repeat([]time.Duration{injected}, 100)...)
-	t.late = histogram.Of(slices.Repeat([]time.Duration{by}, 100)...)
-	t.total = histogram.Of(slices.Repeat([]time.Duration{injected + by}, 100)...)
+	t.injected = harness.Histogram(slices.Repeat([]time.Duration{injected}, 100)...)
+	t.late = harness.Histogram(slices.Repeat([]time.Duration{by}, 100)...)
+	t.total = harness.Histogram(slices.Repeat([]time.Duration{injected + by}, 100)...)
 	return t
 }
 
@@ -83,15 +84,15 @@ func TestJudge_EachReasonAloneAndItsBorder(t *testing.T) {
 		{"echo-p99", 2, 2.1, func(s *Sample, v float64) { s.times.Echo = every(v) }},
 		{"own-p99", 1, 1.1, func(s *Sample, v float64) { s.timings = []timing{slow("GET /a", 100, 100, ms(v))} }},
 		{"upstream-p99", 1, 1.1, func(s *Sample, v float64) {
-			s.timings = []timing{{name: "GET /a", upstream: histogram.Of(slices.Repeat([]time.Duration{ms(v)}, 100)...)}}
+			s.timings = []timing{{name: "GET /a", upstream: harness.Histogram(slices.Repeat([]time.Duration{ms(v)}, 100)...)}}
 		}},
 		{"upstream-wait", 1, 1.1, func(s *Sample, v float64) {
-			s.timings = []timing{{name: "GET /a", place: histogram.Of(slices.Repeat([]time.Duration{ms(v)}, 100)...)}}
+			s.timings = []timing{{name: "GET /a", place: harness.Histogram(slices.Repeat([]time.Duration{ms(v)}, 100)...)}}
 		}},
 		{"injection-p99", 1, 1.1, func(s *Sample, v float64) { s.timings = []timing{late("GET /a", time.Millisecond, ms(v))} }},
 		{"late", 0.01, 0.013, func(s *Sample, v float64) {
 			t := slow("GET /a", 10_000, 80, 5*time.Millisecond) // 0.8 % by its own work, the rest by waits for a place
-			t.place = histogram.Of(slices.Repeat([]time.Duration{5 * time.Millisecond}, int(math.Round(v*10_000))-80)...).OutOf(10_000)
+			t.place = harness.Histogram(slices.Repeat([]time.Duration{5 * time.Millisecond}, int(math.Round(v*10_000))-80)...).OutOf(10_000)
 			s.timings = []timing{t}
 		}},
 		{"lag-p99", 10, 10.1, func(s *Sample, v float64) { s.WebhookLag.P99 = v }},
@@ -191,7 +192,7 @@ func TestJudge_SaysHowMuchTheServerAdded(t *testing.T) {
 	}
 	// One outcome has a latency and is on time; the other one takes long to render.
 	mixed := slow("GET /mixed", 200, 100, 40*time.Millisecond)
-	mixed.late = histogram.Of(slices.Repeat([]time.Duration{time.Millisecond}, 100)...)
+	mixed.late = harness.Histogram(slices.Repeat([]time.Duration{time.Millisecond}, 100)...)
 	s.timings = []timing{mixed}
 	if v := judged(&s, nil); !strings.Contains(v.Size, "at most 40.2 ms to 99 of 100 responses of GET /mixed") {
 		t.Errorf("got %q, want 40.2 ms", v.Size)
@@ -202,7 +203,7 @@ func TestJudge_SaysHowMuchTheServerAdded(t *testing.T) {
 func TestJudge_PartsAreLateTogether(t *testing.T) {
 	const ms = time.Millisecond
 	some := func(n, late int, by time.Duration) histogram.Snapshot {
-		return histogram.Of(append(slices.Repeat([]time.Duration{0}, n-late), slices.Repeat([]time.Duration{by}, late)...)...)
+		return harness.Histogram(append(slices.Repeat([]time.Duration{0}, n-late), slices.Repeat([]time.Duration{by}, late)...)...)
 	}
 	timed := func(n, late int) timing {
 		return timing{name: "GET /timed", requests: uint64(n), late: some(n, late, 6*ms), injected: some(n, n, 20*ms), total: some(n, n, 20*ms)}
@@ -246,7 +247,7 @@ func TestJudge_PartsAreLateTogether(t *testing.T) {
 func TestJudge_EchoesStandForNewConnections(t *testing.T) {
 	const ms = time.Millisecond
 	late := func(n int) histogram.Snapshot { // of 200 echoes
-		return histogram.Of(append(slices.Repeat([]time.Duration{0}, 200-n), slices.Repeat([]time.Duration{9 * ms}, n)...)...)
+		return harness.Histogram(append(slices.Repeat([]time.Duration{0}, 200-n), slices.Repeat([]time.Duration{9 * ms}, n)...)...)
 	}
 	for _, c := range []struct {
 		opening float64
@@ -276,7 +277,7 @@ func TestJudge_EchoesStandForNewConnections(t *testing.T) {
 func TestJudge_OneSlowRequestIsNoReason(t *testing.T) {
 	parts := func(times ...time.Duration) *Sample {
 		s := busySample()
-		l := histogram.Of(times...)
+		l := harness.Histogram(times...)
 		s.timings = []timing{{name: "GET /a", requests: l.Count, own: l, upstream: l, place: l, total: l}}
 		return &s
 	}
@@ -318,9 +319,9 @@ func TestSize_IsABoundOfTheSum(t *testing.T) {
 		for i := range n * 64 / 10_000 {
 			all[i] = 20 * ms * time.Duration(i) / time.Duration(n*64/10_000)
 		}
-		return histogram.Of(all...)
+		return harness.Histogram(all...)
 	}
-	late := timing{name: "GET /a", requests: 50_000, late: stalls(50_000), total: histogram.Of(slices.Repeat([]time.Duration{40 * ms}, 50_000)...)}
+	late := timing{name: "GET /a", requests: 50_000, late: stalls(50_000), total: harness.Histogram(slices.Repeat([]time.Duration{40 * ms}, 50_000)...)}
 	s := busySample()
 	s.times.Probe, s.timings = stalls(50_000), []timing{late}
 	v := judged(&s, nil)
@@ -331,20 +332,20 @@ func TestSize_IsABoundOfTheSum(t *testing.T) {
 	}
 	// All parts count: the wait for a place, and connections that wait to be accepted.
 	s.times.Probe = every(0.1)
-	s.timings = []timing{{name: "GET /a", requests: 100, own: every(0.1), place: histogram.Of(slices.Repeat([]time.Duration{4 * time.Second}, 3)...)}}
+	s.timings = []timing{{name: "GET /a", requests: 100, own: every(0.1), place: harness.Histogram(slices.Repeat([]time.Duration{4 * time.Second}, 3)...)}}
 	if v := judged(&s, nil); !strings.Contains(v.Size, "at most 4") {
 		t.Errorf("%s, want a wait of 4 s", v.Size)
 	}
-	s.timings, s.times.Echo = []timing{slow("GET /a", 100, 0, 0)}, histogram.Of(slices.Repeat([]time.Duration{9 * time.Second}, 20)...)
+	s.timings, s.times.Echo = []timing{slow("GET /a", 100, 0, 0)}, harness.Histogram(slices.Repeat([]time.Duration{9 * time.Second}, 20)...)
 	if v := judged(&s, nil); !strings.Contains(v.Size, "at most 9500 ms") || !slices.Equal(reasonsOf(v), []string{"echo-p99"}) {
 		t.Errorf("%s, want connections of 9 s, and half a second until the first echo", v.Size)
 	}
-	s.times.Echo = histogram.Of(slices.Repeat([]time.Duration{30 * ms}, 20)...)
+	s.times.Echo = harness.Histogram(slices.Repeat([]time.Duration{30 * ms}, 20)...)
 	if v := judged(&s, nil); !strings.Contains(v.Size, "at most 60 ms") {
 		t.Errorf("%s, want twice the longest echo", v.Size)
 	}
-	s.times.Echo = histogram.Of(slices.Repeat([]time.Duration{9 * time.Second}, 20)...)
-	s.times.Probe = histogram.Of(slices.Repeat([]time.Duration{ms / 10}, 200)...)
+	s.times.Echo = harness.Histogram(slices.Repeat([]time.Duration{9 * time.Second}, 20)...)
+	s.times.Probe = harness.Histogram(slices.Repeat([]time.Duration{ms / 10}, 200)...)
 	if v := judged(&s, nil); !strings.Contains(v.Size, "about 9500 ms") || v.Added.Value != nil || v.Added.Samples != 200 {
 		t.Errorf("%s, %+v: 200 figures do not determine a 99th percentile", v.Size, v.Added)
 	}
@@ -373,8 +374,8 @@ func TestSize_HoldsInMostPeriods(t *testing.T) {
 			own[i] = ms(work((float64(i) + 0.5) / requests)) // every request is measured
 		}
 		s := busySample()
-		s.times.Probe = histogram.Of(probe...)
-		s.timings = []timing{{name: "GET /a", requests: requests, own: histogram.Of(own...), total: histogram.Of(own...)}}
+		s.times.Probe = harness.Histogram(probe...)
+		s.timings = []timing{{name: "GET /a", requests: requests, own: harness.Histogram(own...), total: harness.Histogram(own...)}}
 		_, added := s.size(0)
 		for name, truth := range map[string]float64{"together": together, "independent": apart} {
 			if *added.High < truth*0.996 {
@@ -409,8 +410,8 @@ func TestSampler_WhatMayBeLateIsOfTheShortestLatency(t *testing.T) {
 		sampler := s.sampler(slog.New(slog.DiscardHandler))
 		injected := slices.Repeat([]time.Duration{10 * time.Second}, 100-short)
 		injected = append(injected, slices.Repeat([]time.Duration{10 * time.Millisecond}, short)...)
-		s.counts.Endpoints[0].Requests, s.counts.Endpoints[0].Injected = 100, histogram.Of(injected...)
-		s.counts.Endpoints[0].InjectionError = histogram.Of(slices.Repeat([]time.Duration{time.Second}, 100)...)
+		s.counts.Endpoints[0].Requests, s.counts.Endpoints[0].Injected = 100, harness.Histogram(injected...)
+		s.counts.Endpoints[0].InjectionError = harness.Histogram(slices.Repeat([]time.Duration{time.Second}, 100)...)
 		sampler.Take(s.after(time.Second))
 		v, _ := sampler.Current()
 		if len(v.Reasons) != 1 || v.Reasons[0].Code != "injection-p99" || math.Abs(v.Reasons[0].Threshold-want) > want/100 {
@@ -486,7 +487,7 @@ func TestJudge_WhatIsUnknownIsNamedAndNoReason(t *testing.T) {
 func TestJudge_AShortStallThatTheProbeMeetsIsNoReason(t *testing.T) {
 	const ms = time.Millisecond
 	late := func(by ...time.Duration) histogram.Snapshot {
-		return histogram.Of(append(slices.Repeat([]time.Duration{0}, 200), by...)...)
+		return harness.Histogram(append(slices.Repeat([]time.Duration{0}, 200), by...)...)
 	}
 	for _, c := range []struct {
 		beats   histogram.Snapshot
@@ -496,12 +497,12 @@ func TestJudge_AShortStallThatTheProbeMeetsIsNoReason(t *testing.T) {
 		{late(20*ms, 18*ms), true},
 		{late(5*ms, 4*ms, 3*ms), false},
 		{late(slices.Repeat([]time.Duration{3 * ms}, 6)...), false},
-		{histogram.Of(50*ms, 50*ms), true},
+		{harness.Histogram(50*ms, 50*ms), true},
 		// The echoes of half a minute: three late ones among them may be chance, among those of three
 		// seconds they are not.
-		{histogram.Of(append(slices.Repeat([]time.Duration{0}, 51), 9*ms, 9*ms, 9*ms)...), true},
-		{histogram.Of(append(slices.Repeat([]time.Duration{0}, 50), 9*ms, 9*ms, 9*ms, 9*ms)...), false},
-		{histogram.Of(0, 0, 0, 9*ms, 9*ms, 9*ms), false},
+		{harness.Histogram(append(slices.Repeat([]time.Duration{0}, 51), 9*ms, 9*ms, 9*ms)...), true},
+		{harness.Histogram(append(slices.Repeat([]time.Duration{0}, 50), 9*ms, 9*ms, 9*ms, 9*ms)...), false},
+		{harness.Histogram(0, 0, 0, 9*ms, 9*ms, 9*ms), false},
 	} {
 		s := busySample()
 		s.times.Probe = c.beats
