@@ -1,20 +1,24 @@
-package data
+package data_test
 
 import (
 	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"mockserver/config"
 	"mockserver/config/item"
 	"mockserver/config/syntax"
+	"mockserver/listener/memory/data"
 )
 
 // TestCommit_KeepsRowsReadMeanwhile: a file that is read again while a specification is compiled,
 // in which its set is unchanged, stays as it was read last.
-func TestCommit_KeepsRowsReadMeanwhile(t *testing.T) {
+func TestCommit_KeepsRowsReadMeanwhile(t *testing.T) { synctest.Test(t, keepsRowsReadMeanwhile) }
+
+func keepsRowsReadMeanwhile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.json")
 	write := func(content string, ago time.Duration) {
 		at := time.Now().Add(-ago)
@@ -26,7 +30,7 @@ func TestCommit_KeepsRowsReadMeanwhile(t *testing.T) {
 		}
 	}
 	write(`[{"id": "old"}]`, time.Hour)
-	s := New(Options{Log: slog.New(slog.DiscardHandler)})
+	s := data.New(data.Options{Log: slog.New(slog.DiscardHandler)})
 	defer s.Close()
 	spec := &config.Spec{}
 	spec.Data = []item.Data{{Name: "s", From: &item.DataFile{Path: syntax.Text{Value: path}}}}
@@ -36,7 +40,8 @@ func TestCommit_KeepsRowsReadMeanwhile(t *testing.T) {
 		}
 		if i > 0 {
 			write(`[{"id": "new"}]`, time.Minute)
-			s.refresh()
+			<-time.After(10 * time.Second) // longer than it takes to notice
+			synctest.Wait()
 		}
 		s.Commit()
 	}

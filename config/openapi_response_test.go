@@ -1,4 +1,4 @@
-package openapi_test
+package config_test
 
 import (
 	"encoding/json"
@@ -17,10 +17,10 @@ import (
 	"mockserver/config/openapi/validate"
 )
 
-// read reads a document of config/testdata/openapi, which must be valid.
-func read(t *testing.T, name string, seed uint64) (map[string]*openapi.Operation, string) {
+// readOperations reads a document of config/testdata/openapi, which must be valid.
+func readOperations(t *testing.T, name string, seed uint64) (map[string]*openapi.Operation, string) {
 	t.Helper()
-	return readFile(t, filepath.Join("..", "testdata", "openapi", name), seed)
+	return readFile(t, filepath.Join("testdata", "openapi", name), seed)
 }
 
 func readFile(t *testing.T, path string, seed uint64) (map[string]*openapi.Operation, string) {
@@ -39,7 +39,7 @@ func readFile(t *testing.T, path string, seed uint64) (map[string]*openapi.Opera
 }
 
 func TestStatusOfTheDefaultResponse(t *testing.T) {
-	operations, _ := read(t, "status.yml", 0)
+	operations, _ := readOperations(t, "status.yml", 0)
 	for path, want := range map[string]string{
 		"/lowest-success": "201 201", "/range": "200 2XX", "/exact-before-range": "200 200", "/default": "200 default",
 		"/redirection": "303 303", "/failures": "401 401", "/only-range": "500 5XX",
@@ -59,7 +59,7 @@ func TestStatusOfTheDefaultResponse(t *testing.T) {
 }
 
 func TestBodiesOfExamples(t *testing.T) {
-	operations, problems := read(t, "examples.yml", 0)
+	operations, problems := readOperations(t, "examples.yml", 0)
 	for path, want := range map[string]string{
 		"/example":        `{"name":"Rex","id":12345678901234567,"price":19.90}`,
 		"/named":          `{"name":"Rex"}`,
@@ -109,7 +109,7 @@ func TestValuesAsWritten(t *testing.T) {
 		},
 		"clauses2.yml": {"/example": `{"z":1.50,"a":null}`, "/properties": `{"z":null,"a":9223372036854775807}`},
 	} {
-		operations, _ := read(t, name, 0)
+		operations, _ := readOperations(t, name, 0)
 		for path, want := range bodies {
 			o := operations["GET "+path]
 			if got := string(o.Responses[o.Default].Body); got != want {
@@ -117,7 +117,7 @@ func TestValuesAsWritten(t *testing.T) {
 			}
 		}
 	}
-	operations, _ := read(t, "clauses.yml", 0)
+	operations, _ := readOperations(t, "clauses.yml", 0)
 	want := []openapi.Header{
 		{Name: "X-Null"}, {Name: "X-Named"}, {Name: "X-Order", Value: "z,1,a,2"},
 		{Name: "X-Named-Order", Value: "z,1,a,2.50"}, {Name: "X-Schema-Order", Value: "z=1,a=2"},
@@ -128,7 +128,7 @@ func TestValuesAsWritten(t *testing.T) {
 }
 
 func TestHeadersOfResponses(t *testing.T) {
-	operations, _ := read(t, "headers.yml", 0)
+	operations, _ := readOperations(t, "headers.yml", 0)
 	var got []string
 	for _, h := range operations["GET /"].Responses[0].Headers {
 		got = append(got, h.Name+": "+h.Value)
@@ -149,7 +149,7 @@ func TestHeadersOfResponses(t *testing.T) {
 }
 
 func TestBodiesOfMediaTypes(t *testing.T) {
-	operations, _ := read(t, "media.yml", 0)
+	operations, _ := readOperations(t, "media.yml", 0)
 	byType := map[string]openapi.Response{}
 	for _, a := range operations["GET /book"].Responses {
 		media, _, err := mime.ParseMediaType(a.MediaType)
@@ -208,7 +208,7 @@ func checkParts(t *testing.T, a openapi.Response) {
 }
 
 func TestDirectionOfProperties(t *testing.T) {
-	operations, _ := read(t, "direction.yml", 0)
+	operations, _ := readOperations(t, "direction.yml", 0)
 	var user map[string]any
 	body := operations["POST /users"].Responses[0].Body
 	if err := json.Unmarshal(body, &user); err != nil {
@@ -220,7 +220,7 @@ func TestDirectionOfProperties(t *testing.T) {
 }
 
 func TestEndlessSchemaIsWarnedOf(t *testing.T) {
-	operations, problems := read(t, "recursion.yml", 0)
+	operations, problems := readOperations(t, "recursion.yml", 0)
 	want := "no body was found that the schema accepts (it requires itself endlessly (#/components/schemas/Endless)); the nearest is served"
 	if !strings.Contains(problems, want) {
 		t.Errorf("no %q in %s", want, problems)
@@ -259,7 +259,7 @@ func TestBodiesAreTheSameAtEachStart(t *testing.T) {
 }
 
 func TestFreshBodiesMadeAtOnce(t *testing.T) {
-	operations, _ := read(t, "media.yml", 0)
+	operations, _ := readOperations(t, "media.yml", 0)
 	responses := operations["GET /book"].Responses
 	want := make([]string, len(responses))
 	for i := range responses {

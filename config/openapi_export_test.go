@@ -1,4 +1,4 @@
-package openapi_test
+package config_test
 
 import (
 	"encoding/json"
