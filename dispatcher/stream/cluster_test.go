@@ -3,90 +3,41 @@ package stream
 import (
 	"fmt"
 	"log/slog"
-	"net/netip"
-	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
-
 	"mockserver/internal/harness"
 )
 
 // cluster is shared by all tests: three NATS servers. Each test has its own stream.
 var cluster struct {
-	once    sync.Once
-	dir     string
-	servers []*server.Server
-	err     error
+	sync.Mutex
+	addresses string
+	stop      func()
 }
 
 func TestMain(m *testing.M) {
 	harness.MoreAtOnce(3)
 	code := m.Run()
-	for _, s := range cluster.servers {
-		s.Shutdown()
-		s.WaitForShutdown()
-	}
-	if cluster.dir != "" {
-		_ = os.RemoveAll(cluster.dir)
+	if cluster.stop != nil {
+		cluster.stop()
 	}
 	os.Exit(code)
-}
-
-func startCluster(t testing.TB) error {
-	var err error
-	if cluster.dir, err = os.MkdirTemp("", "nats"); err != nil {
-		return err
-	}
-	routed := harness.UnusedAddresses(t, 3)
-	var routes []*url.URL
-	for _, address := range routed {
-		routes = append(routes, &url.URL{Scheme: "nats", Host: address})
-	}
-	for i, address := range routed {
-		s, err := server.NewServer(&server.Options{
-			ServerName: fmt.Sprintf("n%d", i), Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true,
-			JetStream: true, StoreDir: filepath.Join(cluster.dir, fmt.Sprint(i)), Routes: routes,
-			// Clients use only the servers that they are configured with, since one of them may be
-			// behind a proxy.
-			Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: int(netip.MustParseAddrPort(address).Port()), NoAdvertise: true},
-		})
-		if err != nil {
-			return err
-		}
-		go s.Start()
-		cluster.servers = append(cluster.servers, s)
-	}
-	return nil
 }
 
 // servers returns the addresses of the servers: "127.0.0.1:4222,127.0.0.1:4223,127.0.0.1:4224".
 func servers(t testing.TB) string {
 	t.Helper()
-	cluster.once.Do(func() { cluster.err = startCluster(t) })
-	if cluster.err != nil {
-		t.Fatal(cluster.err)
+	cluster.Lock()
+	defer cluster.Unlock()
+	if cluster.stop == nil {
+		cluster.addresses, cluster.stop = harness.NATS(t, "3")
 	}
-	var list []string
-	until(t, "the servers have a leader", func() bool {
-		leaders := 0
-		for _, s := range cluster.servers {
-			if s.ReadyForConnections(time.Second) && s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == 3 {
-				leaders++
-			}
-		}
-		return leaders == 1
-	})
-	for _, s := range cluster.servers {
-		list = append(list, s.Addr().String())
-	}
-	return strings.Join(list, ",")
+	return cluster.addresses
 }
 
 // until waits for a condition in a test or benchmark.

@@ -5,15 +5,16 @@ package harness
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"mockserver/internal/histogram"
 )
 
 // Patience limits every wait of the tests; no wait takes that long unless something is broken.
@@ -32,16 +33,6 @@ func Until(t testing.TB, what string, holds func() bool) {
 			t.Fatalf("timed out waiting for: %s", what)
 		}
 	}
-}
-
-// ContainsAll reports whether s contains all of the parts.
-func ContainsAll(s string, parts []string) bool {
-	for _, part := range parts {
-		if !strings.Contains(s, part) {
-			return false
-		}
-	}
-	return true
 }
 
 // WriteFile writes a file, creating its parent directories, and returns its path.
@@ -63,21 +54,25 @@ func WriteFile(t *testing.T, dir, name, content string) string {
 	return path
 }
 
-// UnusedAddresses returns addresses of n free ports, which the system does not assign to other
-// programs that request any free port. They are for programs that must know each other's addresses
-// before they are started.
-func UnusedAddresses(t testing.TB, n int) []string {
+// NATS starts the NATS servers of .ci/tools/nats, and returns their addresses, separated by commas.
+// They stop when stop is called, or with the process. Without the program, it skips the test.
+func NATS(t testing.TB, args ...string) (addresses string, stop func()) {
 	t.Helper()
-	var list []string
-	for len(list) < n {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(18_000)))
-		if err != nil {
-			continue // it is taken
-		}
-		defer l.Close() // after all of them are taken
-		list = append(list, l.Addr().String())
+	program, err := exec.LookPath("nats-servers")
+	if err != nil {
+		t.Skip("there is no nats-servers here, which .ci/run builds")
 	}
-	return list
+	cmd := exec.Command(program, args...)
+	cmd.Stderr = os.Stderr
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fscanln(out, &addresses); err != nil {
+		t.Fatalf("NATS does not start: %v", err)
+	}
+	return addresses, func() { _, _ = in.Close(), cmd.Wait() }
 }
 
 // Log is a log that tests read while it is being written.
@@ -97,4 +92,14 @@ func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.buf.String()
+}
+
+// Histogram returns a reading of a histogram of the given durations.
+func Histogram(durations ...time.Duration) (l histogram.Snapshot) {
+	var h histogram.Histogram
+	for _, d := range durations {
+		h.Add(d)
+	}
+	h.Read(&l)
+	return l
 }

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
-
 	"mockserver/config/policy"
 	"mockserver/internal/harness"
 	"mockserver/listener/memory/shared"
@@ -50,16 +48,9 @@ func TestSharedQuotas_CountAsThoseOfOneReplica(t *testing.T) {
 
 // After the clock of a replica was set back, a key that is used up is refused for a window at most.
 func TestSharedQuotas_TheClockIsSetBack(t *testing.T) {
-	nats, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	go nats.Start()
-	defer nats.Shutdown()
-	if !nats.ReadyForConnections(harness.Patience) {
-		t.Fatal("NATS does not start")
-	}
-	at, err := shared.Parse("nats://" + nats.Addr().String() + "?timeout=10s")
+	addresses, stop := harness.NATS(t, "1")
+	defer stop()
+	at, err := shared.Parse("nats://" + addresses + "?timeout=10s")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func TestPage_RecordsAnUpstream(t *testing.T) {
 			p.until(`!document.querySelector("#recordings .danger").checkVisibility()`)
 
 			file, text := p.downloaded(func() { p.click(`#recordings [aria-label="Configuration of the recording of real"]`) })
-			if !strings.HasSuffix(file, ".yml") || !harness.ContainsAll(text, []string{"path: /orders", "p50"}) {
+			if !strings.HasSuffix(file, ".yml") || !containsAll(text, []string{"path: /orders", "p50"}) {
 				t.Errorf("%s has\n%s", file, text)
 			}
 			made := Serving(t, text)

@@ -293,7 +293,7 @@ func TestPage_ARunFromItsStartToItsReport(t *testing.T) {
 
 func TestPage_ARunOfAFleet(t *testing.T) {
 	t.Parallel()
-	replicas := harness.UnusedAddresses(t, 2)
+	replicas := unusedAddresses(t, 2)
 	var mocks []*Process
 	for _, address := range replicas {
 		mocks = append(mocks, Serving(t, paged, "--admin", address, "--fleet", strings.Join(replicas, ",")))
@@ -310,7 +310,7 @@ func TestPage_ARunOfAFleet(t *testing.T) {
 	p.until("!document.getElementById('fleet-run-start').checkVisibility()")
 	p.click("#fleet .danger")
 	p.until(`[...document.querySelectorAll("#fleet tbody tr")].some((r) => r.innerText.includes("both") && r.innerText.includes("trusted") && r.innerText.includes("5"))`)
-	if report := p.opened(func() { p.click("#fleet tbody a") }); !harness.ContainsAll(report, append(replicas, "both", "GET /users/:id|int")) {
+	if report := p.opened(func() { p.click("#fleet tbody a") }); !containsAll(report, append(replicas, "both", "GET /users/:id|int")) {
 		t.Errorf("the report is\n%s", report)
 	}
 	p.clean()

@@ -186,7 +186,7 @@ func TestState_OutlivesTheProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	configuration := harness.WriteFile(t, dir, "m.yml", accounts)
-	if code, _, stderr := Refused(t, nil, "-c", configuration, "--state", file); code == 0 || !harness.ContainsAll(stderr, []string{"the file is cut off after change 3", file + ".previous"}) {
+	if code, _, stderr := Refused(t, nil, "-c", configuration, "--state", file); code == 0 || !containsAll(stderr, []string{"the file is cut off after change 3", file + ".previous"}) {
 		t.Errorf("an invalid file: exit code %d, %s", code, stderr)
 	}
 	if code, _, stderr := Refused(t, nil, "-c", configuration, "--state", filepath.Join(dir, "none", "f")); code == 0 || !strings.Contains(stderr, "the state could not be written at the end") {

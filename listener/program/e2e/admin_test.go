@@ -649,7 +649,7 @@ func TestAdmin_AnAddressInUseIsNamed(t *testing.T) {
 	}
 	defer taken.Close()
 	code, stdout, stderr := Refused(t, nil, "-c", harness.WriteFile(t, t.TempDir(), "m.yml", One("x")), "--admin", taken.Addr().String())
-	if code != 1 || !harness.ContainsAll(stderr, []string{taken.Addr().String(), "in use", "--admin"}) {
+	if code != 1 || !containsAll(stderr, []string{taken.Addr().String(), "in use", "--admin"}) {
 		t.Errorf("got %d, %q, %q", code, stdout, stderr)
 	}
 }
@@ -664,7 +664,7 @@ func TestAdmin_TheMocksOwnPortIsNamed(t *testing.T) {
 	_, port, _ := net.SplitHostPort(free.Addr().String())
 	free.Close()
 	code, _, stderr := Refused(t, []string{"PORT=" + port}, "-c", harness.WriteFile(t, t.TempDir(), "m.yml", One("x")), "--admin", "127.0.0.1:"+port)
-	if code != 1 || !harness.ContainsAll(stderr, []string{"the port of the mocks", port, "--admin"}) {
+	if code != 1 || !containsAll(stderr, []string{"the port of the mocks", port, "--admin"}) {
 		t.Errorf("got %d, %q", code, stderr)
 	}
 }

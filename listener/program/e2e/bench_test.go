@@ -202,7 +202,7 @@ func TestBench_StopsCleanly(t *testing.T) {
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 			t.Errorf("%v: files are left: %v, %v", c.signal, left, err)
 		}
-		if !harness.ContainsAll(p.Stderr.String(), []string{"incomplete"}) {
+		if !containsAll(p.Stderr.String(), []string{"incomplete"}) {
 			t.Errorf("%v: the output does not say that it is incomplete: %s", c.signal, p.Stderr.String())
 		}
 	}
@@ -243,7 +243,7 @@ func TestBench_TellsOfServerThatDies(t *testing.T) {
 			}
 		}
 	}
-	if code := p.Exit(); code != 1 || !harness.ContainsAll(p.Stderr.String(), []string{"the server exited unexpectedly", "killed", "listening"}) {
+	if code := p.Exit(); code != 1 || !containsAll(p.Stderr.String(), []string{"the server exited unexpectedly", "killed", "listening"}) {
 		t.Errorf("exit %d\n%s", code, p.Stderr.String())
 	}
 }

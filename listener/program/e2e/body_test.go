@@ -136,12 +136,12 @@ func TestBody_WhatCannotBeServedIsFoundAtLoad(t *testing.T) {
 	}
 	for i, c := range cases {
 		place, key := fmt.Sprintf("mock.yml:%d:", i+1), fmt.Sprintf("[%d].endpoint.response.external-body", i)
-		if !slices.ContainsFunc(strings.Split(stderr, "\n"), func(line string) bool { return harness.ContainsAll(line, []string{place, key, c.message}) }) {
+		if !slices.ContainsFunc(strings.Split(stderr, "\n"), func(line string) bool { return containsAll(line, []string{place, key, c.message}) }) {
 			t.Errorf("%s: no line contains %q, %q and %q", c.name, place, key, c.message)
 		}
 	}
 	code, _, stderr = Refused(t, nil, "-c", harness.WriteFile(t, dir, "second.yml", fixed("/bad", "provider: json, path: bad.json")))
-	if code != 2 || !harness.ContainsAll(stderr, []string{"bad.json:2:10: ", "nobody"}) {
+	if code != 2 || !containsAll(stderr, []string{"bad.json:2:10: ", "nobody"}) {
 		t.Errorf("an error inside a file: got %d %q, want its own place", code, stderr)
 	}
 }
@@ -459,7 +459,7 @@ func TestBody_ARemotePathMayHoldPlaceholders(t *testing.T) {
 		t.Errorf("/u/%%2e%%2e: got %q %.200q, want 404: the URL would leave its directory", m.status, m.body)
 	}
 	m := wantFailure(p.Get("/from/127.0.0.1%3A99999"), t, 502, "Remote body unavailable", "upstream_failed")
-	if !harness.ContainsAll(m, []string{"http://127.0.0.1:99999/x", `the port is "99999"; expected 1 to 65535`}) {
+	if !containsAll(m, []string{"http://127.0.0.1:99999/x", `the port is "99999"; expected 1 to 65535`}) {
 		t.Errorf("got message %q, want it to name the URL and its port", m)
 	}
 }
@@ -477,7 +477,7 @@ func TestBody_RedirectsAreFollowedTenAtMost(t *testing.T) {
 	p := Serving(t, fixed("/via/:n", `provider: json, path: "`+up.URL+`/{{path-params.n}}"`))
 	p.Get("/via/1").Want(t, 200, "arrived")
 	p.Get("/via/10").Want(t, 200, "arrived")
-	if m := wantFailure(p.Get("/via/11"), t, 502, "Remote body unavailable", "upstream_failed"); !harness.ContainsAll(m, []string{up.URL + "/11", "redirect"}) {
+	if m := wantFailure(p.Get("/via/11"), t, 502, "Remote body unavailable", "upstream_failed"); !containsAll(m, []string{up.URL + "/11", "redirect"}) {
 		t.Errorf("got message %q", m)
 	}
 }
@@ -614,7 +614,7 @@ func TestBody_RemoteFailures(t *testing.T) {
 	for i, c := range cases {
 		title := map[string]string{failed: "Remote body unavailable", late: "Remote body timed out"}[c.code]
 		a := p.Get(fmt.Sprintf("/c%d", i))
-		if m := wantFailure(a, t, c.status, title, c.code); !harness.ContainsAll(m, []string{c.url, c.cause}) || strings.Contains(m, "SECRET") {
+		if m := wantFailure(a, t, c.status, title, c.code); !containsAll(m, []string{c.url, c.cause}) || strings.Contains(m, "SECRET") {
 			t.Errorf("%s: got message %q, want it to name %q and %q", c.name, m, c.url, c.cause)
 		}
 	}
@@ -654,7 +654,7 @@ func TestBody_ARemoteBodyOver64MiBIs502(t *testing.T) {
 	p := Serving(t, fixed("/:what", `provider: json, path: "`+up.URL+`/{{path-params.what}}", timeout: 20s`))
 	for _, what := range []string{"announced", "streamed", "packed"} {
 		m := wantFailure(p.Get("/"+what), t, 502, "Remote body unavailable", "upstream_failed")
-		if !harness.ContainsAll(m, []string{up.URL + "/" + what, "64 MiB"}) {
+		if !containsAll(m, []string{up.URL + "/" + what, "64 MiB"}) {
 			t.Errorf("%s: got message %q", what, m)
 		}
 	}
@@ -776,7 +776,7 @@ func TestBody_TLSIsVerifiedUnlessInsecure(t *testing.T) {
 	p := Serving(t, fixed("/verified", "provider: json, path: '"+up.URL+"/'")+
 		fixed("/insecure", "provider: json, path: '"+up.URL+"/', insecure: true, ttl: 1h")+
 		fixed("/kept", "provider: json, path: '"+up.URL+"/', ttl: 1h"))
-	if m := wantFailure(p.Get("/verified"), t, 502, "Remote body unavailable", "upstream_failed"); !harness.ContainsAll(m, []string{up.URL, "certificate"}) {
+	if m := wantFailure(p.Get("/verified"), t, 502, "Remote body unavailable", "upstream_failed"); !containsAll(m, []string{up.URL, "certificate"}) {
 		t.Errorf("got message %q", m)
 	}
 	p.Get("/insecure").Want(t, 200, "over TLS")

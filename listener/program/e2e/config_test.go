@@ -61,7 +61,7 @@ func (m mistake) reported(t *testing.T) {
 		want += regexp.QuoteMeta(m.key) + ": "
 	}
 	want += "[^ ]"
-	if len(said) != 1 || !regexp.MustCompile(want).MatchString(said[0]) || !harness.ContainsAll(said[0], m.says) {
+	if len(said) != 1 || !regexp.MustCompile(want).MatchString(said[0]) || !containsAll(said[0], m.says) {
 		t.Errorf("for\n%s\ngot\n%s\nwant one line like %s that contains %q", config, strings.Join(said, "\n"), want, m.says)
 	}
 }
@@ -371,7 +371,7 @@ func TestConfig_WarningsAreShownAndTheConfigurationIsServed(t *testing.T) {
 			file := harness.WriteFile(t, t.TempDir(), "mock.yml", config)
 			parts := append([]string{file + ":" + line + ":", c.key}, c.says...)
 			code, stdout, _ := Refused(t, nil, "validate", "-c", file)
-			if code != 0 || !harness.ContainsAll(stdout, append(parts, "warning")) || strings.Count(stdout, file) != 1+strings.Count(stdout, "shadowed by") {
+			if code != 0 || !containsAll(stdout, append(parts, "warning")) || strings.Count(stdout, file) != 1+strings.Count(stdout, "shadowed by") {
 				t.Errorf("validate: got exit code %d and\n%s\nwant 0 and one warning that contains %q", code, stdout, parts)
 			}
 			p := Start(t, "-c", file)

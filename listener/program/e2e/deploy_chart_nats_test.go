@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nats-io/nats-server/v2/server"
-
 	"mockserver/internal/harness"
 )
 
@@ -47,7 +45,7 @@ func TestChart_InstallsNATS(t *testing.T) {
 			t.Errorf("%s: the Service for traffic leads to %v", name, pods)
 		}
 		container := kubeObject(set.at("spec/template").(map[string]any)).list("spec/containers")[0]
-		module, err := os.ReadFile(File("go.mod"))
+		module, err := os.ReadFile(File(".ci/tools/go.mod"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,21 +78,16 @@ func startNATSOf(t *testing.T, r rendered, n int) {
 		t.Fatalf("%d routes for %d servers in\n%s", routes, n, conf)
 	}
 	places := []string{"0.0.0.0:8222", "127.0.0.1:-1", "0.0.0.0:4222", "127.0.0.1:-1"}
-	routed := harness.UnusedAddresses(t, n)
+	routed := unusedAddresses(t, n)
 	for i, address := range routed {
 		places = append(places, fmt.Sprintf("mock-mockserver-nats-%d.mock-mockserver-nats:6222", i), address)
 	}
 	dir := t.TempDir()
-	var all []*server.Options
+	var all []string
 	for i := range n {
 		name := fmt.Sprint("nats-", i)
 		mine := append([]string{"0.0.0.0:6222", routed[i], "$POD_NAME", name, "/data", filepath.ToSlash(filepath.Join(dir, name))}, places...)
-		options, err := server.ProcessConfigFile(harness.WriteFile(t, dir, name+".conf", strings.NewReplacer(mine...).Replace(conf)))
-		if err != nil {
-			t.Fatalf("%v in\n%s", err, conf)
-		}
-		options.NoLog, options.NoSigs = true, true
-		all = append(all, options)
+		all = append(all, harness.WriteFile(t, dir, name+".conf", strings.NewReplacer(mine...).Replace(conf)))
 	}
-	startNATSWith(t, all)
+	startNATS(t, all...)
 }

@@ -360,7 +360,7 @@ func TestContainer_TheProgramIsBuiltAsTheDockerfileSays(t *testing.T) {
 		t.Errorf("after it was stopped: healthy: %q", h.Output())
 	}
 	empty := r.launch(t, []string{"CONFIG=/app/none.yml"}, r.Config.Entrypoint...)
-	if code := empty.Exit(); code != 2 || !harness.ContainsAll(strings.Join(empty.Output(), "\n"), []string{"/app/none.yml"}) {
+	if code := empty.Exit(); code != 2 || !containsAll(strings.Join(empty.Output(), "\n"), []string{"/app/none.yml"}) {
 		t.Errorf("without a configuration: exit code %d and %q, want 2 and the name of the file", code, empty.Output())
 	}
 	sameBytes(t, program, nativeRelease(t)) // at the end, since it may be skipped on a slow machine

@@ -173,7 +173,7 @@ func TestDirectory_OneThatCannotBeServedIsRefused(t *testing.T) {
 			t.Parallel()
 			dir := tree(t, c.files)
 			said := refusalOf(t, dir)
-			if len(said) != 1 || !strings.HasPrefix(said[0], dir+c.says[0]+": ") || !harness.ContainsAll(said[0], c.says) {
+			if len(said) != 1 || !strings.HasPrefix(said[0], dir+c.says[0]+": ") || !containsAll(said[0], c.says) {
 				t.Errorf("it prints %q, want one line about %s%s that contains %q", said, dir, c.says[0], c.says)
 			}
 		})

@@ -87,7 +87,7 @@ func TestEmbed_TheProgramOfTheREADME(t *testing.T) {
 	if out := typed(t, filepath.Join(dir, "demo"), "gofmt -l ."); out != "" {
 		t.Errorf("the program is not formatted: %s", out)
 	}
-	if made, err := os.ReadFile(filepath.Join(dir, "demo", "go.mod")); !harness.ContainsAll(string(made), []string{"mockserver v0.0.0\n", "replace mockserver => ../mockserver\n"}) {
+	if made, err := os.ReadFile(filepath.Join(dir, "demo", "go.mod")); !containsAll(string(made), []string{"mockserver v0.0.0\n", "replace mockserver => ../mockserver\n"}) {
 		t.Errorf("go.mod is %s, %v", made, err)
 	}
 	got := withoutDate(strings.ReplaceAll(typed(t, filepath.Join(dir, "demo"), commands(texts[2])), "\r\n", "\n"))

@@ -149,7 +149,7 @@ func (p *Process) WaitLine(n int, parts ...string) string {
 		lines, more := p.Lines, p.More
 		p.Mu.Unlock()
 		for ; n < len(lines); n++ {
-			if harness.ContainsAll(lines[n], parts) {
+			if containsAll(lines[n], parts) {
 				return lines[n]
 			}
 		}
@@ -168,7 +168,7 @@ func (p *Process) WaitLine(n int, parts ...string) string {
 // HasLine reports whether a line of the text contains all of the parts.
 func HasLine(text string, parts []string) bool {
 	for line := range strings.Lines(text) {
-		if harness.ContainsAll(line, parts) {
+		if containsAll(line, parts) {
 			return true
 		}
 	}

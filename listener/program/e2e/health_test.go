@@ -70,7 +70,7 @@ func TestHealth_SomethingOtherThanAMockServer(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			code, stdout, stderr := Refused(t, []string{"PORT=" + c.port}, "health")
-			if code != 1 || stdout != "" || strings.Count(stderr, "\n") != 1 || !harness.ContainsAll(stderr, c.says) {
+			if code != 1 || stdout != "" || strings.Count(stderr, "\n") != 1 || !containsAll(stderr, c.says) {
 				t.Errorf("got exit code %d, %q and %q, want 1, nothing and one line with %q", code, stdout, stderr, c.says)
 			}
 		})
@@ -105,7 +105,7 @@ func TestHealth_AServerThatResponds(t *testing.T) {
 			port := PortOf(t, p.URL)
 			for _, env := range [][]string{{"HOST=" + c.asked, "PORT=" + port}, {"HOST=" + c.asked, "PORT=" + port, "CONFIG=/no/such/file.yml"}} {
 				code, stdout, stderr := Refused(t, env, "health")
-				if code != 0 || stderr != "" || !harness.ContainsAll(stdout, []string{"healthy: " + c.reached + ":" + port}) {
+				if code != 0 || stderr != "" || !containsAll(stdout, []string{"healthy: " + c.reached + ":" + port}) {
 					t.Errorf("%v: got exit code %d, %q and %q, want 0, that it is healthy, and nothing", env, code, stdout, stderr)
 				}
 			}

@@ -458,7 +458,7 @@ func TestMatching_TheMessageNamesTheNearestEndpointAndWhyItDidNotMatch(t *testin
 		{"a segment too many", "GET", "/customers/list/all", []string{"GET /customers/list", `all"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := shape(p.Do(c.method, c.path, ""), t); !harness.ContainsAll(got.Message, c.says) {
+			if got := shape(p.Do(c.method, c.path, ""), t); !containsAll(got.Message, c.says) {
 				t.Errorf("%s %s: the message is %q, want one that contains %q", c.method, c.path, got.Message, c.says)
 			}
 		})
@@ -534,7 +534,7 @@ func TestMatching_ADeclarationThatIsNeverReachedIsWarnedOf(t *testing.T) {
 				t.Fatalf("got exit code %d and %s, want 0", code, stderr)
 			}
 			both := file + ":2:"
-			if got := harness.ContainsAll(stdout, []string{"warning", both, file + ":1:", "[1].endpoint"}); got != c.warned {
+			if got := containsAll(stdout, []string{"warning", both, file + ":1:", "[1].endpoint"}); got != c.warned {
 				t.Errorf("got\n%s\nwarned about %v, want %v", stdout, got, c.warned)
 			}
 			if !c.warned && strings.Contains(stdout, file) {

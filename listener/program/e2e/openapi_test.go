@@ -207,7 +207,7 @@ func TestOpenAPI_ManyWarnings(t *testing.T) {
 		p.Exit()
 		lines := func(parts ...string) (n int) {
 			for _, line := range p.Output() {
-				if harness.ContainsAll(line, parts) {
+				if containsAll(line, parts) {
 					n++
 				}
 			}

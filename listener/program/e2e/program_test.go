@@ -56,7 +56,7 @@ func TestProgram_WithoutAConfigurationItSaysWhereItLookedAndHowToBegin(t *testin
 			t.Errorf("%v: got exit code %d and on standard output %q, want 2 and nothing", args, code, stdout)
 		}
 		want := []string{filepath.Join(xdg, "mockserver.yml"), filepath.Join(home, ".config", "mockserver.yml"), "-c", "endpoint"}
-		if !harness.ContainsAll(stderr, want) {
+		if !containsAll(stderr, want) {
 			t.Errorf("%v: it prints\n%s\nwant %q in it", args, stderr, want)
 		}
 	}
@@ -158,7 +158,7 @@ func TestProgram_HelpListsEveryFlagAndVariableWithItsDefault(t *testing.T) {
 	} {
 		found := false
 		for _, line := range lines {
-			found = found || harness.ContainsAll(line, want)
+			found = found || containsAll(line, want)
 		}
 		if !found {
 			t.Errorf("no line contains %q:\n%s", want, first)
@@ -226,7 +226,7 @@ func TestProgram_EachCommandHasItsOwnHelp(t *testing.T) {
 		{[]string{"help", "bench"}, []string{"usage: mockserver bench [FILE...]", "--scenario"}, "--admin"},
 	} {
 		code, stdout, stderr := Refused(t, nil, c.args...)
-		if code != 0 || stderr != "" || !harness.ContainsAll(stdout, c.says) || strings.Contains(stdout, c.not) {
+		if code != 0 || stderr != "" || !containsAll(stdout, c.says) || strings.Contains(stdout, c.not) {
 			t.Errorf("%v: got exit code %d, on standard error %q and\n%s\nwant 0, nothing, and %q without %q", c.args, code, stderr, stdout, c.says, c.not)
 		}
 	}
@@ -259,7 +259,7 @@ func TestProgram_FilesAreArguments(t *testing.T) {
 		{[]string{"schema", "a.yml"}, 2, []string{"schema takes no files"}},
 	} {
 		p := LaunchIn(t, dir, nil, c.args...)
-		if code := p.Exit(); code != c.code || !harness.ContainsAll(strings.Join(p.Output(), "\n")+"\n", c.says) {
+		if code := p.Exit(); code != c.code || !containsAll(strings.Join(p.Output(), "\n")+"\n", c.says) {
 			t.Errorf("%v: got exit code %d and %q, want %d and %q", c.args, code, p.Output(), c.code, c.says)
 		}
 	}
@@ -300,7 +300,7 @@ func TestProgram_ABadFlagIsRefused(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			code, stdout, stderr := Refused(t, c.env, append(c.args, "-c", file)...)
-			if code != 2 || stdout != "" || !harness.ContainsAll(stderr, c.says) {
+			if code != 2 || stdout != "" || !containsAll(stderr, c.says) {
 				t.Errorf("got exit code %d, on standard output %q and on standard error\n%s\nwant 2, nothing, and %q", code, stdout, stderr, c.says)
 			}
 		})
@@ -318,7 +318,7 @@ func TestProgram_APortInUseIsNamed(t *testing.T) {
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", One("fine"))
 	for _, args := range [][]string{{"--port", port}, {"--port", port, "-f", "json"}} {
 		code, stdout, stderr := Refused(t, nil, append(args, "-c", file)...)
-		if code != 1 || strings.Contains(stdout, "listening") || !harness.ContainsAll(stderr, []string{port, "in use"}) {
+		if code != 1 || strings.Contains(stdout, "listening") || !containsAll(stderr, []string{port, "in use"}) {
 			t.Errorf("%v: got exit code %d, %q and %q, want 1 and that port %s is in use", args, code, stdout, stderr, port)
 		}
 	}
@@ -474,7 +474,7 @@ func TestProgram_StartUpErrorsAreJSONToo(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			code, stdout, stderr := Refused(t, c.env, c.args...)
-			if code != 2 || stdout != "" || !harness.ContainsAll(stderr, c.says) {
+			if code != 2 || stdout != "" || !containsAll(stderr, c.says) {
 				t.Errorf("got exit code %d, %q and\n%s\nwant 2, nothing and %q", code, stdout, stderr, c.says)
 			}
 			if got := jsonEvents(t, stderr); got != c.many {

@@ -66,7 +66,7 @@ const shortLease = "&lease=5s"
 // are short.
 func sharedStore(t *testing.T) string {
 	t.Helper()
-	return "nats://" + startNATS(t, 3) + "?stream=TEST" + shortLease
+	return "nats://" + startNATS(t, "3") + "?stream=TEST" + shortLease
 }
 
 // replica starts a program with webhooks that are due at once, soon, and in an hour.
@@ -173,7 +173,7 @@ func TestReplicas_TheServersAreAway(t *testing.T) {
 	volume.Only(t)
 	NeedsProcess(t)
 	t.Parallel()
-	addresses := strings.Split(startNATS(t, 3), ",")
+	addresses := strings.Split(startNATS(t, "3"), ",")
 	between := NewLink(t, addresses[0])
 	store := "nats://" + between.Address() + "?stream=AWAY" + shortLease
 	target, other := newArrivals(t), newArrivals(t)

@@ -5,8 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"testing"
-
-	"mockserver/internal/harness"
 )
 
 const schemaFile = "docs/mockserver.schema.json"
@@ -40,7 +38,7 @@ func TestSchema_WhatCannotBeWrittenIsAFailure(t *testing.T) {
 	var stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = full, &stderr
 	_ = cmd.Run()
-	if code := cmd.ProcessState.ExitCode(); code != 1 || !harness.ContainsAll(stderr.String(), []string{"cannot print the schema", "no space left"}) {
+	if code := cmd.ProcessState.ExitCode(); code != 1 || !containsAll(stderr.String(), []string{"cannot print the schema", "no space left"}) {
 		t.Errorf("got exit code %d and %q, want 1 and the reason", code, stderr.String())
 	}
 }

@@ -614,7 +614,7 @@ func refuses(t *testing.T, prefix, suffix, key string, mistakes []misuse) {
 			continue
 		}
 		line := strings.Split(stderr, "\n")[found]
-		if !harness.ContainsAll(line, append(m.parts, fmt.Sprintf(": [%d].endpoint.%s: ", i, key))) {
+		if !containsAll(line, append(m.parts, fmt.Sprintf(": [%d].endpoint.%s: ", i, key))) {
 			t.Errorf("%s: %q: got %q, want it to contain %q", m.name, m.text, line, m.parts)
 		}
 		if column := strings.Index(lines[i], m.text) + 1 + max(strings.Index(m.text, m.at), 0); m.at != "" && !strings.Contains(line, place+strconv.Itoa(column)+":") {

@@ -148,7 +148,7 @@ func TestTLS_ByTheEnvironment(t *testing.T) {
 	} {
 		harness.Until(t, path+" has it", func() bool {
 			_, body, err := overTLS(t, admin+path, config)
-			return err == nil && harness.ContainsAll(body, wants)
+			return err == nil && containsAll(body, wants)
 		})
 	}
 }
