@@ -41,6 +41,18 @@ func fakeRelease(t *testing.T, version string) (dir string, sums map[string]stri
 
 var releasePlatforms = []string{"linux-amd64", "linux-arm64", "macos-amd64", "macos-arm64", "windows-amd64.exe", "windows-arm64.exe"}
 
+// tool runs a program, and returns its exit code and all its output.
+func tool(t *testing.T, dir string, env []string, name string, args ...string) (code int, printed string) {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), string(out)
+}
+
 // makePackages runs the script that makes packages of a release.
 func makePackages(t *testing.T, version, dir string) (code int, printed string) {
 	t.Helper()
@@ -349,9 +361,9 @@ func TestAction_PassesItsInputs(t *testing.T) {
 func TestAction_FailsOnTheVerdict(t *testing.T) {
 	t.Parallel()
 	need(t, "bash", "curl")
-	load := "curl -sf $MOCKSERVER_URL/tasks/7 >/dev/null"
+	load := "curl -sf $MOCK_URL/tasks/7 >/dev/null"
 	if _, err := exec.LookPath("wrk"); err == nil {
-		load = "wrk -t1 -c4 -d1s $MOCKSERVER_URL/tasks/7"
+		load = "wrk -t1 -c4 -d1s $MOCK_URL/tasks/7"
 	}
 	for _, c := range []struct {
 		name, config, command, verdict string
@@ -367,8 +379,8 @@ func TestAction_FailsOnTheVerdict(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			env := []string{
-				"PROGRAM=" + Program(t), "CONFIG=" + c.config, "COMMAND=" + c.command, "NAME=a run", "PORT=" + PortOf(t, "http://"+Free(t)),
-				"ADMIN=" + Free(t), "ARGUMENTS=--verdict " + c.verdict, "REPORT=report",
+				"PROGRAM=" + Program(t), "CONFIG=" + c.config, "COMMAND=" + c.command, "NAME=a run", "PORT=0",
+				"ARGUMENTS=--verdict " + c.verdict, "REPORT=report",
 			}
 			code, says := tool(t, dir, env, File("deploy/action/run.sh"))
 			if code != c.code || !strings.Contains(says, c.says) {

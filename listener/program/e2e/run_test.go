@@ -90,7 +90,7 @@ func TestRun_ExitCodes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			code, _, stderr, _ := runOf(t, script(c.path, c.exit), servedBy(c.verdict, tasks)...)
-			if code != c.code || !harness.ContainsAll(stderr, c.says) {
+			if code != c.code || !containsAll(stderr, c.says) {
 				t.Errorf("got %d, want %d with %q: %s", code, c.code, c.says, stderr)
 			}
 		})
@@ -110,7 +110,7 @@ func TestRun_RefusesMistakes(t *testing.T) {
 	touch := []string{"--", "touch", ran}
 	tasks := File("examples/tasks.yml")
 	wrong := harness.WriteFile(t, t.TempDir(), "wrong.yml", "- endpoint: {path: /, response: {statsu: 1}}\n")
-	nowhere := harness.UnusedAddresses(t, 1)[0]
+	nowhere := unusedAddresses(t, 1)[0]
 	for name, c := range map[string]struct {
 		args, command []string
 		code          int
@@ -195,10 +195,10 @@ func TestCompare_FindsReports(t *testing.T) {
 	page := filepath.Join(dir, "compare.html")
 	for _, c := range [][4]string{{paths[one], paths[later], one, later}, {one, "same", one, later}, {"same", "same", earlier, later}, {later, earlier, later, earlier}} {
 		code, stdout, stderr := Refused(t, nil, "compare", c[0], c[1], "--report", dir, "-o", page)
-		if code != 0 || !harness.ContainsAll(stdout, []string{"a: ", " (" + c[2] + "), ", "b: ", " (" + c[3] + "), ", ", 5 requests\n", "\nNo figure changed by more than chance explains.", "\nRequests  ", "\nResponse time p50  "}) {
+		if code != 0 || !containsAll(stdout, []string{"a: ", " (" + c[2] + "), ", "b: ", " (" + c[3] + "), ", ", 5 requests\n", "\nNo figure changed by more than chance explains.", "\nRequests  ", "\nResponse time p50  "}) {
 			t.Errorf("%q: got %d, %s, %s", c[:2], code, stdout, stderr)
 		}
-		if text, err := os.ReadFile(page); err != nil || !harness.ContainsAll(string(text), []string{"</html>", "No figure changed"}) {
+		if text, err := os.ReadFile(page); err != nil || !containsAll(string(text), []string{"</html>", "No figure changed"}) {
 			t.Errorf("the page: %v", err)
 		}
 	}
