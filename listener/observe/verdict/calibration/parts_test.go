@@ -26,7 +26,10 @@ func parts(t *testing.T) []condition {
 	declared := []request{{bytes: get("/a"), declared: 20 * ms}}
 	messages := plan{rate: 500, requests: []request{{}}, speech: overWebSocket, connections: 50}
 	streams := plan{rate: 500, requests: []request{{}}, speech: overHTTP2, connections: 10}
+	few := descriptors()
+	few.name, few.plan = few.name+", 5 % of requests open connections", plan{rate: 300, requests: []request{{bytes: get("/a")}, {bytes: get("/a"), fresh: true, often: 20}}}
 	return []condition{
+		few,
 		{name: "calm, 500 messages/s on 50 WebSockets", mock: talking, plan: messages, sized: true},
 		{name: "calm, 500/s over HTTP/2", mock: fixed, plan: streams, sized: true},
 		{name: "WebSockets alone, stopped 50 ms each second", mock: talking, plan: messages, induce: stopped(50 * ms), sized: true},
@@ -84,7 +87,7 @@ func handshaking() condition {
 
 // stalledGenerator stops this process, which sends the requests, for 60 ms each second.
 func stalledGenerator() condition {
-	return condition{name: "the load generator stopped 60 ms each second", mock: fixed, plan: steady(1000), explains: "generator", sized: true,
+	return condition{name: "the load generator stopped 60 ms each second", mock: fixed, plan: steady(500), explains: "generator", sized: true,
 		induce: func(t *testing.T, _ *server, end <-chan struct{}) {
 			over := filepath.Join(t.TempDir(), "over") // the stopper must not end while this process is stopped
 			stopper := exec.Command("sh", "-c", `while [ ! -e "$1" ]; do sleep 0.94; kill -STOP $PPID; sleep 0.06; kill -CONT $PPID; done`, "sh", over)
@@ -145,8 +148,8 @@ func (c *condition) checkRun(r *rundown, all time.Duration) (wrong string) {
 		return fmt.Sprintf("the run is falsely trusted, with a p99 of %v", all)
 	case all < unfelt && !v.Trusted && !c.always:
 		return fmt.Sprintf("the run is not trusted (%s), with a p99 of %v", strings.Join(v.Decisive, " "), all)
-	case c.explains != "" && (!v.Trusted || !slices.Contains(v.Explanations, struct{ Code string }{c.explains})):
-		return fmt.Sprintf("trusted %v, explained by %v; expected trusted, and %s", v.Trusted, v.Explanations, c.explains)
+	case c.explains != "" && !slices.Contains(v.Explanations, struct{ Code string }{c.explains}):
+		return fmt.Sprintf("explained by %v; expected %s", v.Explanations, c.explains)
 	}
 	if !c.sized || v.Added == nil {
 		return ""
