@@ -9,6 +9,7 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/traffic"
 	"mockserver/config/syntax"
+	"mockserver/internal/list"
 	"mockserver/internal/wording"
 )
 
@@ -55,10 +56,7 @@ type maker struct {
 func (m *maker) add(s *draft.Source) error {
 	f := recognize(s)
 	if f == nil {
-		var names []string
-		for _, f := range formats {
-			names = append(names, f.name)
-		}
+		names := list.Map(formats, func(f format) string { return f.name })
 		return s.Problem(0, 0, "the format is unknown; expected %s", wording.OneOf(names))
 	}
 	before := len(m.draft.Items)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mockserver/internal/flags"
+	"mockserver/internal/list"
 )
 
 // command is a command of the program.
@@ -63,11 +64,7 @@ func commandNamed(name string) *command {
 }
 
 func commandNames() []string {
-	var names []string
-	for _, c := range commands {
-		names = append(names, c.name)
-	}
-	return names
+	return list.Map(commands, func(c command) string { return c.name })
 }
 
 // Usage returns the text that -h prints after a command: its flags and an example. For "", and for

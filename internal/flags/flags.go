@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"mockserver/internal/address"
+	"mockserver/internal/list"
 	"mockserver/internal/wording"
 )
 
@@ -218,10 +219,7 @@ func (r *Reader[T]) near(name string) string {
 	if len(word) < 2 {
 		return ""
 	}
-	names := make([]string, len(r.Flags))
-	for i, f := range r.Flags {
-		names[i] = "--" + f.Name
-	}
+	names := list.Map(r.Flags, func(f Flag[T]) string { return "--" + f.Name })
 	if near := wording.Nearest("--"+word, names); near != "" {
 		return fmt.Sprintf(" (did you mean %s?)", near)
 	}

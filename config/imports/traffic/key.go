@@ -9,6 +9,7 @@ import (
 
 	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
+	"mockserver/internal/list"
 )
 
 // column is a part of the requests that the answers may depend on, with its values.
@@ -198,11 +199,7 @@ func (g *group) judge(left int) {
 
 // numbers returns a number of each record.
 func (g *group) numbers(of func(*record) uint32) []uint32 {
-	all := make([]uint32, len(g.records))
-	for i, r := range g.records {
-		all[i] = of(r)
-	}
-	return all
+	return list.Map(g.records, of)
 }
 
 // extend adds a column to the key if this makes fewer answers conflict and the key stays plausible.

@@ -7,6 +7,7 @@ import (
 
 	"mockserver/config/imports/draft"
 	"mockserver/internal/files"
+	"mockserver/internal/list"
 	"mockserver/internal/recording"
 )
 
@@ -60,9 +61,6 @@ func (c *Collector) addRecorded(l *recording.Line, line int) {
 }
 
 func fieldsOf(m *recording.Message) []draft.Field {
-	all := make([]draft.Field, len(m.Headers))
-	for i, h := range m.Headers {
-		all[i] = draft.Field{Name: h[0], Value: h[1]}
-	}
+	all := list.Map(m.Headers, func(h [2]string) draft.Field { return draft.Field{Name: h[0], Value: h[1]} })
 	return fields(all)
 }

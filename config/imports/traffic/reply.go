@@ -7,6 +7,7 @@ import (
 
 	"mockserver/config/imports/draft"
 	"mockserver/config/syntax"
+	"mockserver/internal/list"
 	"mockserver/internal/wording"
 )
 
@@ -22,10 +23,7 @@ func (g *group) reply(o *outcome, set *rowSet) *syntax.Node {
 		return m.Set("body", draft.Of("{{answer.body}}"))
 	}
 	if len(varying) > 0 {
-		names := make([]string, len(varying))
-		for i, f := range varying {
-			names[i] = f.Name
-		}
+		names := list.Map(varying, func(f draft.Field) string { return f.Name })
 		g.fault("headers that differ between answers are left out: %s", wording.Clip(strings.Join(names, ", ")))
 	}
 	best := o.records[0]

@@ -11,6 +11,7 @@ import (
 	"mockserver/config/imports/language"
 	"mockserver/config/samples"
 	"mockserver/config/syntax"
+	"mockserver/internal/list"
 	"mockserver/internal/wording"
 )
 
@@ -108,10 +109,7 @@ func (g *group) alone(k *keyed, above []string) {
 
 // isKey returns the condition that a request has the key of a record; "" for no key.
 func (g *group) isKey(i int) string {
-	var parts []string
-	for _, c := range g.key {
-		parts = append(parts, c.operand()+" = "+literal(g.value(c, i)))
-	}
+	parts := list.Map(g.key, func(c *column) string { return c.operand() + " = " + literal(g.value(c, i)) })
 	return language.And(parts...)
 }
 
@@ -142,10 +140,7 @@ func (g *group) fits() string {
 func (g *group) above() []string {
 	above := []string{g.name + ": " + span(g.records)}
 	if len(g.key) > 0 {
-		names := make([]string, len(g.key))
-		for i, c := range g.key {
-			names[i] = c.operand()
-		}
+		names := list.Map(g.key, func(c *column) string { return c.operand() })
 		above = append(above, "answers by "+language.And(names...))
 	}
 	return above

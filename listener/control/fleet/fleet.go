@@ -13,6 +13,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"mockserver/internal/list"
 )
 
 // Fleet is a fleet as seen by one of its replicas, or by the command fleet run.
@@ -100,11 +102,7 @@ func (f *Fleet) through(ctx context.Context, addresses, alone []string) []string
 		if reply.into(&s) != nil {
 			continue
 		}
-		var list []string
-		for _, m := range s.Replicas {
-			list = append(list, m.Address)
-		}
-		return list
+		return list.Map(s.Replicas, func(m Member) string { return m.Address })
 	}
 	return alone
 }

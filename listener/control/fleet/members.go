@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"mockserver/internal/address"
+	"mockserver/internal/list"
 )
 
 // Members says where the admin addresses of the replicas are.
@@ -87,12 +88,9 @@ func (m Members) look(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []string
-	for _, ip := range found {
-		list = append(list, net.JoinHostPort(ip.Unmap().String(), m.port))
-	}
-	slices.Sort(list)
-	return slices.Compact(list), nil
+	addresses := list.Map(found, func(ip netip.Addr) string { return net.JoinHostPort(ip.Unmap().String(), m.port) })
+	slices.Sort(addresses)
+	return slices.Compact(addresses), nil
 }
 
 // isLoopback reports whether all members are on loopback addresses.

@@ -3,6 +3,8 @@ package fleet
 import (
 	"fmt"
 	"time"
+
+	"mockserver/internal/list"
 )
 
 // Overview is the state of a fleet.
@@ -76,9 +78,5 @@ func (s *Overview) agree() {
 
 // Addresses returns the addresses of all replicas, including those that did not answer.
 func (s *Overview) Addresses() []string {
-	list := make([]string, len(s.Replicas))
-	for i := range s.Replicas {
-		list[i] = s.Replicas[i].Address
-	}
-	return list
+	return list.Map(s.Replicas, func(m Member) string { return m.Address })
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mockserver/internal/histogram"
+	"mockserver/internal/list"
 	"mockserver/internal/statistics"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/observe/verdict"
@@ -139,10 +140,7 @@ func (b blocks) dependences(id string, times *verdict.Times[histogram.Snapshot])
 		for i := range limits {
 			limits[i] = whole.Quantile(percentiles[i].q)
 		}
-		counts := make([][]uint64, len(parts))
-		for i, p := range parts {
-			counts[i] = p.times.All()[t].Buckets(limits)
-		}
+		counts := list.Map(parts, func(p *portion) []uint64 { return p.times.All()[t].Buckets(limits) })
 		for q := range percentiles {
 			for i, p := range parts {
 				counted[i] = statistics.Block{All: float64(p.times.All()[t].Count), Counted: float64(counts[i][q])}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"mockserver/internal/list"
 	"mockserver/internal/statistics"
 	"mockserver/internal/wording"
 )
@@ -313,10 +314,7 @@ func (c *Comparison) find() {
 		e := &c.Endpoints[i]
 		all = append(all, testedIn(&e.Differences, " of "+strings.TrimSpace(e.Endpoint+" "+e.Host+" "+e.If))...)
 	}
-	chances := make([]float64, len(all))
-	for i, t := range all {
-		chances[i] = t.chance
-	}
+	chances := list.Map(all, func(t tested) float64 { return t.chance })
 	var found []tested
 	for i, differs := range statistics.Discoveries(chances, falseFindings) {
 		if differs {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mockserver/internal/histogram"
+	"mockserver/internal/list"
 	"mockserver/internal/wording"
 	"mockserver/listener/observe/verdict"
 )
@@ -72,10 +73,7 @@ func (f *Fleet) Report() *Report {
 	}
 	r.Configuration.Changed = r.Configuration.Changed || slices.Contains(r.Verdict.Decisive, configurationDiffers)
 	r.HDR = map[string]string{}
-	times := make([]*verdict.Times[histogram.Snapshot], len(known))
-	for i, t := range known {
-		times[i] = &t.Times
-	}
+	times := list.Map(known, func(t *Totals) *verdict.Times[histogram.Snapshot] { return &t.Times })
 	sum := verdict.SumOf(times)
 	for i, l := range sum.All() {
 		r.HDR[distributions[i].name] = l.HDR()

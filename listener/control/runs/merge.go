@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mockserver/internal/histogram"
+	"mockserver/internal/list"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/observe/verdict"
 )
@@ -136,10 +137,7 @@ func stateOf(parts []*Totals) []record.SetCounts {
 
 // differing joins the distinct texts of all parts.
 func differing(parts []*Totals, of func(*Totals) string) string {
-	texts := make([]string, len(parts))
-	for i, t := range parts {
-		texts[i] = of(t)
-	}
+	texts := list.Map(parts, of)
 	return strings.Join(once(texts), ", ")
 }
 
@@ -191,10 +189,7 @@ func timelineOf(parts []*Totals) []Point {
 	}
 	each = max(float64(int(each+0.5)), verdict.Every.Seconds()) // a sample is a little longer or shorter than a second
 	merged := []Point{}
-	rest := make([][]Point, len(parts))
-	for i, t := range parts {
-		rest[i] = t.Timeline
-	}
+	rest := list.Map(parts, func(t *Totals) []Point { return t.Timeline })
 	for from := 0.0; from < end && len(merged) < 4*pointsKept; from += each {
 		to := min(from+each, end)
 		slot := Point{At: to, Seconds: to - from, Trusted: true}

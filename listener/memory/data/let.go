@@ -6,6 +6,7 @@ import (
 	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/internal/json"
+	"mockserver/internal/list"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -48,11 +49,7 @@ func LaterNames(e *item.Endpoint) []string {
 }
 
 func namesOf(all []item.Setting) []string {
-	names := make([]string, len(all))
-	for i := range all {
-		names[i] = all[i].Name
-	}
-	return names
+	return list.Map(all, func(s item.Setting) string { return s.Name })
 }
 
 // Make makes the values for a request, and appends their texts to a buffer, which it returns. The values

@@ -8,6 +8,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/item"
+	"mockserver/internal/list"
 	"mockserver/listener/memory/data/edit"
 	"mockserver/listener/memory/state"
 	"mockserver/matcher"
@@ -50,10 +51,7 @@ func placesName(members []string) string { return "\x00" + strings.Join(members,
 
 // places returns that order.
 func (s *set) places(members []string) *state.Member {
-	ways := make([][]string, len(members))
-	for i, name := range members {
-		ways[i] = strings.Split(name, ".")
-	}
+	ways := list.Map(members, func(name string) []string { return strings.Split(name, ".") })
 	return &state.Member{Name: placesName(members), Value: func(row, to []byte) []byte {
 		var room, keyRoom [128]byte
 		var values [4][]byte
@@ -87,11 +85,7 @@ func hashed(spec *config.Spec) map[string][][]string {
 
 // groupOf returns the members that the rows of a group share, as the endpoint names them.
 func groupOf(f *item.Find) []string {
-	names := make([]string, len(f.Where))
-	for i := range f.Where {
-		names[i] = f.Where[i].Name
-	}
-	return names
+	return list.Map(f.Where, func(w item.Where) string { return w.Name })
 }
 
 // byHash returns the row that is picked by hash among those that have all values.

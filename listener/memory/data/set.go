@@ -10,6 +10,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/internal/files"
 	"mockserver/internal/json"
+	"mockserver/internal/list"
 	"mockserver/internal/wording"
 	"mockserver/listener/memory/data/edit"
 	"mockserver/listener/memory/state"
@@ -74,10 +75,7 @@ func (s *set) ordered(text syntax.Text) (*state.Member, syntax.Problems) {
 	if m := memberOf(s.members, name); m != nil || s.print == "" { // only a set with errors lacks its members
 		return m, nil
 	}
-	names := make([]string, 0, len(s.members))
-	for _, m := range s.members[:len(s.members)-len(s.hashed)] {
-		names = append(names, m.Name)
-	}
+	names := list.Map(s.members[:len(s.members)-len(s.hashed)], func(m *state.Member) string { return m.Name })
 	known := "but it has none"
 	if len(names) > 0 {
 		known = "which has " + strings.Join(names, ", ")

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"mockserver/internal/list"
 	"mockserver/listener/memory/state"
 )
 
@@ -47,11 +48,7 @@ func (s *Sets) Take(name string) (Snapshot, error) {
 func (s *Sets) Snapshots() []Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := make([]Snapshot, 0, len(s.snapshots))
-	for _, one := range s.snapshots {
-		list = append(list, one.Snapshot)
-	}
-	return list
+	return list.Map(s.snapshots, func(one snapshot) Snapshot { return one.Snapshot })
 }
 
 // Restore brings back the changes as they were when a snapshot was taken. The error is

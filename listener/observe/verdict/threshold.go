@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mockserver/internal/histogram"
+	"mockserver/internal/list"
 	"mockserver/internal/wording"
 )
 
@@ -261,10 +262,7 @@ func ParseThresholds(text string) (Thresholds, error) {
 
 // codes returns the codes of all reasons, sorted.
 func codes() []string {
-	var all []string
-	for i := range checks {
-		all = append(all, checks[i].code)
-	}
+	all := list.Map(checks, func(c check) string { return c.code })
 	slices.SortFunc(all, cmp.Compare[string])
 	return all
 }
