@@ -89,6 +89,12 @@ paths:
 	}
 }
 
+func TestSampleOf_AnyMethod(t *testing.T) {
+	if req := sampleOf(&item.Endpoint{Method: item.MethodAny, Path: syntax.Text{Value: "/a"}}); req.line() != "GET /a" {
+		t.Errorf("got %s, want GET /a", req.line())
+	}
+}
+
 func TestRequestsFitPaths(t *testing.T) {
 	var endpoints []item.Endpoint
 	for _, path := range []string{"/", "/a b/:x", "/i/:n|int", "/f/:n|float", "/b/:n|bool", "/u/:n|uuid", "/d/:n|date", "/files/*rest", "/%7Bx%7D/é", "/q?page=1", "/i/:n"} {

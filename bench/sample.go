@@ -13,6 +13,9 @@ import (
 // their types, the documented example of a body, and the examples of an OpenAPI document.
 func sampleOf(e *item.Endpoint) request {
 	r := request{Method: e.EffectiveMethod(), Headers: map[string]string{}}
+	if r.Method == item.MethodAny {
+		r.Method = "GET"
+	}
 	var values map[string]string
 	query := ""
 	if op := e.Operation; op != nil && op.Sample != nil {

@@ -21,6 +21,26 @@ func readMapping(t testing.TB, text string) *Made {
 	return importRead(t, wiremock.Read, "m.json", text, draft.Options{})
 }
 
+// A mapping for any method is one endpoint, unless one that WireMock tries later would come before it.
+func TestWireMock_AnyMethod(t *testing.T) {
+	one := `{"request": {"method": "GET", "urlPathPattern": "/x"}, "response": {"body": "one"}, "priority": 5}`
+	wild := strings.Replace(one, "/x", "/[a-z]+", 1)
+	for _, c := range []struct {
+		url, priority, other, get string
+		endpoints                 int
+	}{
+		{"/x", "1", "", "any", 1}, {"/.*", "9", one, "one", 2}, {"/x", "9", wild, "one", 8}, {"/[a-z]+", "9", wild, "one", 2},
+		{"/x", "1", one, "any", 8}, {"/[a-z]+", "1", one, "any", 8}, {"/x", "1", wild, "any", 8}, {"/x", "1", strings.Replace(one, "/x", "/y", 1), "any", 2},
+	} {
+		text := `{"request": {"urlPathPattern": "` + c.url + `"}, "response": {"body": "any"}, "priority": ` + c.priority + "}"
+		m := readMapping(t, `{"mappings": [`+strings.Trim(text+","+c.other, ",")+`]}`)
+		if len(m.Declarations) != c.endpoints {
+			t.Errorf("%s %s: %d endpoints, want %d", text, c.other, len(m.Declarations), c.endpoints)
+		}
+		Ask(t, m.Serve(t), []Case{{Method: "GET", Target: "/x", Status: 200, Want: c.get}, {Method: "DELETE", Target: "/x", Status: 200, Want: "any"}})
+	}
+}
+
 func TestWireMock_Matchers(t *testing.T) {
 	m := readMapping(t, `{"mappings": [
 {"request": {"method": "ANY", "urlPattern": "/.*"}, "response": {"status": 418}, "priority": 10},

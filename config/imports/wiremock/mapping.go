@@ -37,12 +37,20 @@ type made struct {
 	*mapping
 	language.Notes
 	methods []string
+	any     bool            // one endpoint for any method answers the same as one for each
+	placed  []placed        // by method
 	path    language.Path   // its own path
 	raw     bool            // it is a template, whose parameters are not decoded
 	encoded bool            // characters that are not literal may be percent-encoded
 	plain   map[string]bool // parameters that are not
 	needs   []string        // conditions
 	written language.Path   // as placed among the others
+}
+
+// placed is the path that is written for a method, and the condition for it.
+type placed struct {
+	path      language.Path
+	condition string
 }
 
 // label returns the name of a mapping in reports.

@@ -13,6 +13,7 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
+	"mockserver/internal/semantics"
 )
 
 // defaultPriority is the priority of a mapping without one.
@@ -139,13 +140,34 @@ func (r *reader) write() {
 		r.scenario(m)
 	}
 	r.declareScenarios()
-	for _, m := range r.mappings {
+	all := make([]*made, len(r.mappings))
+	for i, m := range r.mappings {
+		all[i] = r.place(m)
+	}
+	// An endpoint for any method comes after those for one: none of these may follow in the source and overlap.
+	later := map[string]bool{} // the first segments of mappings for one method
+	for _, m := range slices.Backward(all) {
+		first := ""
+		if len(m.path) > 0 && m.path[0].Kind == language.Literal {
+			first = "/" + m.path[0].Text
+		} else if len(m.path) > 0 {
+			first = "*"
+		}
+		m.any = len(m.methods) == len(semantics.Methods) && !later[first] && !later["*"] && (first != "*" || len(later) == 0)
+		for _, p := range m.placed {
+			m.any = m.any && p.condition == m.placed[0].condition && slices.Equal(p.path, m.placed[0].path)
+		}
+		if !m.any && m.Gone == "" {
+			later[first] = true
+		}
+	}
+	for _, m := range all {
 		r.mapping(m)
 	}
 }
 
-// mapping adds the endpoints of a mapping: one for each method that it answers.
-func (r *reader) mapping(n *mapping) {
+// place reads the request of a mapping, and places it among those before it.
+func (r *reader) place(n *mapping) *made {
 	m := &made{reader: r, mapping: n}
 	for _, e := range n.Entries {
 		if key := e.Key.Text.Value; !slices.Contains(keys, key) {
@@ -154,20 +176,35 @@ func (r *reader) mapping(n *mapping) {
 	}
 	m.request(get(n.Node, "request"))
 	m.name = m.label()
-	pos := n.Pos()
+	if m.Gone == "" {
+		for _, method := range m.methods {
+			path, condition := r.order.Place(method, m.path)
+			m.placed = append(m.placed, placed{path, condition})
+		}
+	}
+	return m
+}
+
+// mapping adds the endpoints of a mapping: one for each method that it answers, or one for any.
+func (r *reader) mapping(m *made) {
+	pos := m.Pos()
 	if m.Gone != "" {
 		r.off(m, pos)
 		return
 	}
 	var declarations []*syntax.Node
-	for _, method := range m.methods {
-		var condition string
-		m.written, condition = r.order.Place(method, m.path)
+	for i, method := range m.methods {
+		if m.any {
+			method = "any"
+		}
+		m.written = m.placed[i].path
 		e := draft.NewMap("method", method, "path", m.written.String())
-		e.SetText("if", language.Outermost(language.And(append([]string{condition}, m.needs...)...)))
-		r.enter(e, n)
+		e.SetText("if", language.Outermost(language.And(append([]string{m.placed[i].condition}, m.needs...)...)))
+		r.enter(e, m.mapping)
 		m.response(e)
-		declarations = append(declarations, e)
+		if declarations = append(declarations, e); m.any {
+			break
+		}
 	}
 	if m.Gone != "" {
 		r.off(m, pos)
