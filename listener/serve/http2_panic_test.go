@@ -2,12 +2,14 @@ package serve
 
 import (
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
 	"mockserver/fetcher"
+	"mockserver/listener/observe/record"
 	"mockserver/listener/reply"
 )
 
@@ -45,4 +47,30 @@ func TestHTTP2_APanicIsOneReply(t *testing.T) {
 	}
 	transport.CloseIdleConnections()
 	stop()
+}
+
+// A panic after a wait without a goroutine ends its own connection, and no other request: its place is
+// freed all the same.
+func TestDelayed_APanicEndsItsConnection(t *testing.T) {
+	s := recordingServer(t, `
+- endpoint: {path: /late, latency: {min: 100ms, max: 100ms}, capacity: {concurrent: 1, queue: 0}, response: {body: late}}
+`, 0)
+	defer s.listen(t)()
+	intact := s.snapshot.Load()
+	broken := *intact.Snapshot
+	broken.Responses = slices.Clone(broken.Responses)
+	broken.Responses[0].Counters = &record.Counters{} // it has no lanes: recording the request panics
+	for i, w := range []*world{{Snapshot: &broken}, intact} {
+		s.snapshot.Store(w)
+		conn, err := net.Dial("tcp", s.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(conn, "GET /late HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n") // an error shows in the response
+		got, err := io.ReadAll(conn)
+		if answered := strings.HasPrefix(string(got), "HTTP/1.1 200 OK"); err != nil || answered != (i == 1) {
+			t.Errorf("request %d: got %q, %v", i, got, err)
+		}
+		_ = conn.Close()
+	}
 }

@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"log/slog"
-	"net"
 	"sync"
 	"testing"
 
@@ -99,7 +98,7 @@ func recordingAs(tb testing.TB, configuration string, journal record.JournalOpti
 // function is called.
 func (s *testServer) listen(tb testing.TB) (stop func()) {
 	tb.Helper()
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	inner, err := wire.Listen(context.Background(), "tcp", "127.0.0.1:0", false)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -109,9 +108,10 @@ func (s *testServer) listen(tb testing.TB) (stop func()) {
 	s.StartHTTP2(0, l.Pacer)
 	l.HTTP2 = s.ServeHTTP2
 	var connections sync.WaitGroup
+	l.Resume = func(c *wire.Connection) { connections.Go(func() { s.ServeConnection(c) }) }
 	connections.Go(func() {
 		for conn, err := l.Accept(); err == nil; conn, err = l.Accept() {
-			connections.Go(func() { s.ServeConnection(conn.(*wire.Connection)) })
+			l.Resume(conn.(*wire.Connection))
 		}
 	})
 	s.stop = sync.OnceFunc(func() {
@@ -121,6 +121,7 @@ func (s *testServer) listen(tb testing.TB) (stop func()) {
 		}
 		l.ExpireIdle()
 		s.HTTP2.Drain()
+		l.Drain()
 		connections.Wait()
 		l.Stop()
 	})
