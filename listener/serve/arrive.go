@@ -11,6 +11,7 @@ import (
 
 // visit is what wire.Visit is, for a connection with several streams at once.
 type visit struct {
+	server  *Server
 	open    atomic.Int32 // streams whose replies are not made yet
 	replied atomic.Int64 // nanoseconds since the recorder began
 }

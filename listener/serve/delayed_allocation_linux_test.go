@@ -12,6 +12,7 @@ import (
 // again allocate next to nothing.
 func TestAllocations_OfDelayedReplies(t *testing.T) {
 	s := recordingNothingSlow(t, "- endpoint: {path: /late, latency: {min: 100ms, max: 100ms}, response: {body: late}}")
+	s.returned = make(chan struct{}, 10000)
 	s.listen(t)
 	const many = 200
 	var all [many]net.Conn

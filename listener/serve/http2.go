@@ -40,16 +40,32 @@ func (s *Server) StartHTTP2(maxAge time.Duration, p *pacer.Pacer) {
 // ServeHTTP2 serves a connection as HTTP/2 until it ends, whether or not it began with HTTP/1.1.
 // read contains the bytes already read from it, including the HTTP/2 preface.
 func (s *Server) ServeHTTP2(conn *wire.Connection, read []byte) {
-	defer func() { _ = conn.CloseNow() }() // it is closed either way
-	if err := s.HTTP2.Serve(beyond{conn, new(visit)}, read, conn.Shard()); err != nil {
-		s.Log.Debug("connection", "remote", conn.RemoteAddr().String(), "detail", err.Error())
-	}
+	c := beyond{conn, &visit{server: s}}
+	c.serve(func() error { return s.HTTP2.Serve(c, read, conn.Shard()) })
 }
 
 // beyond is a connection that has left HTTP/1.1.
 type beyond struct {
 	*wire.Connection
 	visit *visit
+}
+
+// serve serves the connection until it is parked or has ended.
+func (c beyond) serve(serve func() error) {
+	var err error
+	defer func() {
+		if err != h2.ErrParked {
+			_ = c.CloseNow() // it is closed either way; also after a panic
+		}
+	}()
+	if err = serve(); err != nil && err != h2.ErrParked {
+		c.visit.server.Log.Debug("connection", "remote", c.RemoteAddr().String(), "detail", err.Error())
+	}
+}
+
+// Park parks the connection, and reports whether it did.
+func (c beyond) Park(again func() error, timeout time.Duration) bool {
+	return c.ParkTalk(func() { c.serve(again) }, timeout)
 }
 
 // Read reads what the client sends, without interpreting it.

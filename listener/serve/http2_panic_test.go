@@ -55,6 +55,7 @@ func TestDelayed_APanicEndsItsConnection(t *testing.T) {
 	s := recordingServer(t, `
 - endpoint: {path: /late, latency: {min: 100ms, max: 100ms}, capacity: {concurrent: 1, queue: 0}, response: {body: late}}
 `, 0)
+	s.returned = make(chan struct{}, 10)
 	defer s.listen(t)()
 	intact := s.snapshot.Load()
 	broken := *intact.Snapshot

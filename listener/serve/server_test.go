@@ -2,7 +2,9 @@ package serve
 
 import (
 	"context"
+	"crypto/tls"
 	"log/slog"
+	"net"
 	"sync"
 	"testing"
 
@@ -23,6 +25,10 @@ type testServer struct {
 	connections *wire.Connections // set by listen
 	address     string
 	stop        func()
+	// If returned is not nil, connections are parked, and it gets a value whenever serving one returns.
+	returned chan struct{}
+	// handshake is for connections over TLS; nil for none.
+	handshake func(*wire.Connection, net.Conn) (*tls.Conn, error)
 }
 
 // newServer returns a server without a specification, which does not listen.
@@ -108,10 +114,19 @@ func (s *testServer) listen(tb testing.TB) (stop func()) {
 	s.StartHTTP2(0, l.Pacer)
 	l.HTTP2 = s.ServeHTTP2
 	var connections sync.WaitGroup
-	l.Resume = func(c *wire.Connection) { connections.Go(func() { s.ServeConnection(c) }) }
+	begin := func(c *wire.Connection) { connections.Go(func() { s.ServeConnection(c) }) }
+	if l.Handshake = s.handshake; s.returned != nil {
+		begin = func(c *wire.Connection) {
+			connections.Go(func() {
+				s.ServeConnection(c)
+				s.returned <- struct{}{}
+			})
+		}
+		l.Resume = begin
+	}
 	connections.Go(func() {
 		for conn, err := l.Accept(); err == nil; conn, err = l.Accept() {
-			l.Resume(conn.(*wire.Connection))
+			begin(conn.(*wire.Connection))
 		}
 	})
 	s.stop = sync.OnceFunc(func() {

@@ -11,6 +11,7 @@
 package h2
 
 import (
+	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -66,7 +67,9 @@ type Server struct {
 // again after an error. read is what was already read from nc. shard is the shard of all its
 // streams. Serve does not close nc. If nc has a method Discard, Serve calls it when the client may
 // still be sending; if it has a method Reset, Serve calls that when a fault of kind ResetConnection
-// must end the connection.
+// must end the connection. If nc has a method Park, Serve calls it for a connection that is idle. If
+// Park returns true, so that another goroutine calls again, once, when there is something to read or
+// the time has passed, Serve and again return ErrParked.
 func (s *Server) Serve(nc net.Conn, read []byte, shard uint32) error {
 	c := newConn(s, nc, shard)
 	s.mu.Lock()
@@ -75,13 +78,11 @@ func (s *Server) Serve(nc net.Conn, read []byte, shard uint32) error {
 	}
 	s.conns[c] = struct{}{}
 	s.mu.Unlock()
-	defer s.forget(c, 0) // also after a panic
-	err := c.serve(read)
-	c.end(err)
-	s.forget(c, c.unanswered())
-	c.linger()
-	return err
+	return c.live(func() error { return c.serve(read) })
 }
+
+// ErrParked means that a connection waits without a goroutine.
+var ErrParked = errors.New("the connection is parked")
 
 // forget removes a connection that has ended. Once Cut was called, it also counts the requests that
 // were lost with the connection.

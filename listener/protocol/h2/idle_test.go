@@ -121,3 +121,56 @@ func TestLate(t *testing.T) {
 		})
 	}
 }
+
+// parked is a connection that can be parked.
+type parked struct {
+	net.Conn
+	again chan func() error
+}
+
+func (p parked) Park(again func() error, timeout time.Duration) bool {
+	if time.Until(time.Now().Add(timeout)) > idleTimeout {
+		return false
+	}
+	p.again <- again
+	return true
+}
+
+// A connection that is parked continues with the next request, and ends once it was idle for too long.
+func TestPark_Again(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one, other := net.Pipe()
+		p := parked{one, make(chan func() error, 1)}
+		s := &Server{Handler: &answers{inline: true}, MaxBody: 1 << 20}
+		c := &client{T: t, Conn: other, Framer: http2.NewFramer(other, other)}
+		c.encoder = hpack.NewEncoder(&c.block)
+		c.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+		serve := func() error { return s.Serve(p, nil, 0) }
+		begin := func() { c.begin() }
+		for id := uint32(1); id < 7; id += 2 {
+			ended := make(chan error, 1)
+			go func() { ended <- serve() }()
+			go func() {
+				begin()
+				c.get(id, "/")
+			}()
+			if got := c.response(id); got != "200 hello" {
+				t.Errorf("request %d got %q", id, got)
+			}
+			if err := <-ended; err != ErrParked || len(s.conns) != 1 {
+				t.Fatalf("after request %d: %v", id, err)
+			}
+			serve, begin = <-p.again, func() {}
+		}
+		<-time.After(idleTimeout)
+		ended := make(chan error, 1)
+		go func() { ended <- serve() }()
+		if f, err := c.next(); err != nil || f.Header().Type != http2.FrameGoAway {
+			t.Errorf("at the end: %v, %v", f, err)
+		}
+		_ = c.Close()
+		if err := <-ended; err != errIdle || len(s.conns) != 0 {
+			t.Errorf("it ended with %v", err)
+		}
+	})
+}

@@ -3,6 +3,7 @@ package h2
 import (
 	"errors"
 	"io"
+	"time"
 
 	"golang.org/x/net/http2"
 )
@@ -23,6 +24,38 @@ func (c *conn) serve(read []byte) error {
 	if string(preface[:]) != Preface {
 		return errPreface
 	}
+	return c.takeFrames()
+}
+
+// live serves the connection until it ends or is parked.
+func (c *conn) live(serve func() error) (err error) {
+	defer func() {
+		if err != ErrParked {
+			c.srv.forget(c, 0) // also after a panic
+		}
+	}()
+	if err = serve(); err == ErrParked {
+		return err
+	}
+	c.end(err)
+	c.srv.forget(c, c.unanswered())
+	c.linger()
+	return err
+}
+
+// again continues a connection that was parked.
+func (c *conn) again() error {
+	return c.live(func() error {
+		s := &c.source
+		s.now, s.armed = time.Now(), time.Time{}
+		if err := c.look(s.now); err != nil {
+			return err
+		}
+		return c.takeFrames()
+	})
+}
+
+func (c *conn) takeFrames() error {
 	for {
 		if err := c.takeFrame(); err != nil {
 			if err = c.forgive(err); err != nil {

@@ -22,9 +22,13 @@ type source struct {
 	frameTime time.Time // when waiting for the rest of it began
 	idleSince time.Time // zero if it is not idle
 	looked    time.Time // when the timeouts were last checked
+	stays     bool      // the idle connection needs its goroutine
 }
 
-var buffers = sync.Pool{New: func() any { b := make([]byte, readSize); return &b }}
+var (
+	buffers      = sync.Pool{New: func() any { b := make([]byte, readSize); return &b }}
+	firstBuffers = sync.Pool{New: func() any { b := make([]byte, firstSize); return &b }}
+)
 
 // Read reads for the framer.
 func (s *source) Read(b []byte) (int, error) {
@@ -54,6 +58,7 @@ func (s *source) begin(read []byte) {
 	s.looked = s.now
 	s.acquire()
 	if len(read) > len(*s.buffer) {
+		s.release()
 		larger := make([]byte, len(read))
 		s.buffer = &larger
 	}
@@ -62,13 +67,17 @@ func (s *source) begin(read []byte) {
 
 func (s *source) acquire() {
 	if s.buffer == nil {
-		s.buffer = buffers.Get().(*[]byte)
+		s.buffer = firstBuffers.Get().(*[]byte)
 	}
 }
 
 func (s *source) release() {
-	if s.buffer != nil && len(*s.buffer) == readSize {
+	switch {
+	case s.buffer == nil:
+	case len(*s.buffer) == readSize:
 		buffers.Put(s.buffer)
+	case len(*s.buffer) == firstSize:
+		firstBuffers.Put(s.buffer)
 	}
 	s.buffer = nil
 }
@@ -78,11 +87,22 @@ func (s *source) release() {
 // deadline.
 func (s *source) fill() error {
 	c := s.c
+	if s.w == firstSize && len(*s.buffer) == firstSize {
+		s.release()
+		s.buffer = buffers.Get().(*[]byte)
+	}
 	s.r, s.w = 0, 0
 	for waits := false; ; waits = true {
-		s.arm(waits)
+		parks := s.arm(waits) && !s.stays
 		if err := c.settle(); err != nil {
 			return err
+		}
+		if parks {
+			if c.leave(s.armed) {
+				return ErrParked
+			}
+			s.stays = true
+			continue // the deadline may be lost
 		}
 		room := s.one[:]
 		if s.buffer != nil {
@@ -94,7 +114,7 @@ func (s *source) fill() error {
 			if s.acquire(); len(room) == 1 {
 				(*s.buffer)[0] = s.one[0]
 			}
-			s.w, s.idleSince = n, time.Time{}
+			s.w, s.idleSince, s.stays = n, time.Time{}, false
 			if s.now.Sub(s.looked) < tick {
 				return nil
 			}
@@ -112,8 +132,8 @@ func (s *source) fill() error {
 }
 
 // arm sets the read deadline, unless the one in force is close enough. A connection that has been
-// idle for some time is parked: it has no buffers, and waits for one byte.
-func (s *source) arm(waits bool) {
+// idle for some time has no buffers: it is parked, or waits for one byte.
+func (s *source) arm(waits bool) (parks bool) {
 	c := s.c
 	idle := s.inFrame == 0 && c.isIdle()
 	switch {
@@ -126,15 +146,27 @@ func (s *source) arm(waits bool) {
 		s.frameTime = s.now
 	}
 	until := s.now.Add(tick)
-	if waits && idle && s.now.Sub(s.idleSince) >= parkTime {
+	if parks = waits && idle && s.now.Sub(s.idleSince) >= parkTime; parks {
 		s.release()
 		c.park()
 		if until = s.idleSince.Add(idleTimeout); !c.expires.IsZero() && c.expires.Before(until) {
 			until = c.expires
 		}
 	} else if left := s.armed.Sub(s.now); left > tick/2 && left <= tick {
-		return
+		return false
 	}
 	s.armed = until
 	_ = c.nc.SetReadDeadline(until) // if this fails, reading fails too
+	return parks
+}
+
+// leave makes the connection wait without a goroutine until the given time, and reports whether it does.
+func (c *conn) leave(until time.Time) bool {
+	parking, able := c.nc.(interface {
+		Park(again func() error, timeout time.Duration) bool
+	})
+	c.mu.Lock()
+	able = able && !c.writing && len(c.out) == 0
+	c.mu.Unlock()
+	return able && parking.Park(c.again, time.Until(until))
 }

@@ -33,7 +33,7 @@ type Connection struct {
 	after   func(written time.Time)
 	written time.Time
 
-	talk func() // what the connection runs once it has left HTTP/1.1
+	talk func() // what the connection runs once it has left HTTP/1.1, and once it was parked after that
 
 	secured *stream // the TLS connection over Conn; nil for one in clear text
 	// TLS is what the requests of the connection have in common; nil for one in clear text.

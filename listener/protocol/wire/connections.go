@@ -230,6 +230,8 @@ func (c *Connections) ExpireIdle() {
 			wait = c.moment()
 		}
 		switch state := conn.idle.Load(); {
+		case state == isParked && conn.upgraded.Load():
+			c.lot.wake(conn)
 		case state == isParked:
 			c.lot.hurry(conn, wait)
 		case state == isDelayed:

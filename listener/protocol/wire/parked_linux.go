@@ -40,7 +40,7 @@ func (c *Connections) openLot() { c.lot.Set = pollset.New(c.unpark) }
 func (c *Connections) unpark(e *pollset.Entry, due bool) {
 	conn := e.Owner.(*Connection)
 	p := &conn.place
-	p.late, p.stays = due && conn.delay.reply == nil, false // a limit may come when a reply is delayed again
+	p.late, p.stays = due && conn.delay.reply == nil && conn.talk == nil, false // a limit may come when a reply is delayed again
 	switch {
 	case !p.late:
 		conn.idle.Store(isBusy)
@@ -69,8 +69,7 @@ func (c *Connection) Park() bool {
 	if c.requests == 0 {
 		timeout = headerTimeout
 	}
-	c.freeBuffers()
-	c.large, c.grows = false, false
+	c.shrink()
 	c.readInForce, c.writeExpires = time.Time{}, 0
 	p.Owner, p.since = c, c.from.clock.exactly()
 	state := uint32(isParked)
@@ -87,6 +86,24 @@ func (c *Connection) Park() bool {
 	}
 	c.idle.Store(isBusy)
 	pacer.Cancel(&d.Entry)
+	return false
+}
+
+// ParkTalk parks a connection that has left HTTP/1.1, and reports whether it did. If so, another goroutine
+// runs talk: when there is something to read, after the timeout, and when the server stops.
+func (c *Connection) ParkTalk(talk func(), timeout time.Duration) bool {
+	p := &c.place
+	if p.socket == nil || c.from.Resume == nil {
+		return false
+	}
+	c.shrink()
+	c.talk, p.Owner = talk, c
+	c.idle.Store(isParked)
+	if p.socket.park(c.from, &p.Entry, timeout) {
+		return true
+	}
+	c.idle.Store(isBusy)
+	c.talk = nil
 	return false
 }
 
@@ -129,11 +146,22 @@ func (l lot) forget(c *Connection) {
 	if c.idle.Load() < isParked || !l.Take(&c.place.Entry) {
 		return
 	}
+	if c.talk != nil { // it ends by itself
+		l.Give(&c.place.Entry)
+		return
+	}
 	if reply := c.delay.reply; reply != nil {
 		pacer.Cancel(&c.delay.Entry)
 		reply.Finish(nil, true)
 	}
 	l.Done(&c.place.Entry)
+}
+
+// wake ends the parking of a connection.
+func (l lot) wake(c *Connection) {
+	if l.Take(&c.place.Entry) {
+		l.Give(&c.place.Entry)
+	}
 }
 
 // hurry makes a parked connection wait only a little longer. No others are parked any more.

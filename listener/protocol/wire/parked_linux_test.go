@@ -34,12 +34,15 @@ func parks(t *testing.T) *parking {
 	}})
 }
 
-// parksBy is parks with a handler.
-func parksBy(t *testing.T, h Handler) *parking {
+// parksBy is parks with a handler, and options.
+func parksBy(t *testing.T, h Handler, options ...func(*Connections)) *parking {
 	l, err := Listen(context.Background(), "tcp", "127.0.0.1:0", false)
 	must(t, err)
 	p := &parking{Connections: New(l, slog.New(slog.DiscardHandler))}
 	p.Handler, p.MaxBody, p.Pacer = h, 1<<20, pacer.New()
+	for _, set := range options {
+		set(p.Connections)
+	}
 	p.Resume = func(c *Connection) {
 		if do := p.resuming.Load(); do != nil {
 			(*do)()

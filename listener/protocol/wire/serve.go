@@ -53,6 +53,9 @@ var (
 //
 // If there is nothing to read, Serve may park the connection: see Connections.Resume.
 func (c *Connection) Serve() error {
+	if c.speak() {
+		return nil
+	}
 	if c.late {
 		c.closeNotify()
 		return c.CloseNow()
@@ -78,19 +81,27 @@ func (c *Connection) end(err error) error {
 		c.hold()
 	}
 	c.freeBuffers()
-	switch talk := c.talk; {
-	case talk != nil:
-		c.talk, err = nil, nil // talk may run for long: the field must not keep what talk refers to
-		talk()
-	case err == errClosed:
+	if c.speak() {
+		return nil
+	}
+	if err == errClosed {
 		err = nil
-	default:
-		if closing := c.Close(); err == nil {
-			err = closing
-		}
+	} else if closing := c.Close(); err == nil {
+		err = closing
 	}
 	c.answered.Store((err == nil || c.struck || c.rested) && !c.cutOff && !c.unwritten)
 	return err
+}
+
+// speak runs talk, which may park the connection, and reports whether there is any.
+func (c *Connection) speak() bool {
+	talk := c.talk
+	if talk == nil {
+		return false
+	}
+	c.talk = nil // talk may run for long: the field must not keep what talk refers to
+	talk()
+	return true
 }
 
 // loop serves requests until the connection ends, leaves HTTP/1.1, or is idle.
@@ -408,8 +419,7 @@ var preface = []byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 // park waits until an idle connection must be served again. It reports false if it has closed the
 // connection instead.
 func (c *Connection) park() bool {
-	c.freeBuffers()
-	c.large, c.grows = false, false
+	c.shrink()
 	c.readInForce = c.TimeOf(c.idleSince + idleTimeout)
 	err := c.Conn.SetReadDeadline(c.readInForce)
 	c.beginIdle(isAlone)

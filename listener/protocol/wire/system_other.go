@@ -32,6 +32,7 @@ func (lot) End()                             {}
 func (lot) Expire()                          {}
 func (lot) forget(*Connection)               {}
 func (lot) hurry(*Connection, time.Duration) {}
+func (lot) wake(*Connection)                 {}
 
 type place struct{ late bool }
 
@@ -42,6 +43,9 @@ func (c *Connections) openLot()  {}
 
 // Park does nothing: the connection needs a goroutine.
 func (c *Connection) Park() bool { return false }
+
+// ParkTalk does nothing either.
+func (c *Connection) ParkTalk(func(), time.Duration) bool { return false }
 
 // Drain returns at once.
 func (c *Connections) Drain() {}

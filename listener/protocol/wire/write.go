@@ -67,6 +67,15 @@ func (c *Connection) freeBuffers() {
 	c.in, c.out = nil, nil
 }
 
+// shrink gives back what an idle connection does not need.
+func (c *Connection) shrink() {
+	c.freeBuffers()
+	c.large, c.grows = false, false
+	if c.secured != nil {
+		c.secured.freeBuffers()
+	}
+}
+
 // Write writes b as long as the client keeps reading, at a sufficient rate. After Spoil it applies
 // the fault instead.
 func (c *Connection) Write(b []byte) (int, error) {
