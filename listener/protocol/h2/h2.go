@@ -78,7 +78,7 @@ func (s *Server) Serve(nc net.Conn, read []byte, shard uint32) error {
 	}
 	s.conns[c] = struct{}{}
 	s.mu.Unlock()
-	return c.live(func() error { return c.serve(read) })
+	return c.live(read)
 }
 
 // ErrParked means that a connection waits without a goroutine.

@@ -35,11 +35,10 @@ const (
 	ackTimeout    = time.Second      // for the ping between the two GOAWAY frames
 
 	tick      = 2 * time.Second // how often the timeouts of a connection are checked
-	parkTime  = time.Second     // after which an idle connection gives its buffers back, with the next tick
+	parkTime  = time.Second     // after which an idle connection gives its buffers back, at the next tick
 	outSize   = 64 << 10        // bytes in the write buffer beyond which bodies wait
 	maxOut    = 256 << 10       // bytes in the write buffer beyond which nothing more is read
-	readSize  = 16 << 10        // of the buffer that is read into, once a read has filled the first one
-	firstSize = 4 << 10
+	readSize  = 16 << 10
 	keptBody  = 256 << 10 // the largest buffer of a body that is kept for other streams
 	keptLines = 64 << 10
 )

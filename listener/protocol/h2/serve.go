@@ -8,8 +8,40 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// serve serves the connection until it ends. The error says why it ended.
-func (c *conn) serve(read []byte) error {
+// live serves the connection until it ends or is parked; then it is called again.
+func (c *conn) live(read []byte) (err error) {
+	defer func() {
+		if err != ErrParked {
+			c.srv.forget(c, 0) // also after a panic
+		}
+	}()
+	if err = c.serve(read); err == ErrParked {
+		return err
+	}
+	c.end(err)
+	c.srv.forget(c, c.unanswered())
+	c.linger()
+	return err
+}
+
+// serve serves the connection until it ends or is parked. The error says why it ended.
+func (c *conn) serve(read []byte) (err error) {
+	if s := &c.source; s.now.IsZero() {
+		err = c.begin(read)
+	} else { // it was parked
+		s.now, s.armed = time.Now(), time.Time{}
+		err = c.look(s.now)
+	}
+	for err == nil {
+		if err = c.takeFrame(); err != nil {
+			err = c.forgive(err)
+		}
+	}
+	return err
+}
+
+// begin sends the first frames, and reads the preface.
+func (c *conn) begin(read []byte) error {
 	c.source.begin(read)
 	c.mu.Lock()
 	c.out = appendSettings(c.out,
@@ -24,45 +56,7 @@ func (c *conn) serve(read []byte) error {
 	if string(preface[:]) != Preface {
 		return errPreface
 	}
-	return c.takeFrames()
-}
-
-// live serves the connection until it ends or is parked.
-func (c *conn) live(serve func() error) (err error) {
-	defer func() {
-		if err != ErrParked {
-			c.srv.forget(c, 0) // also after a panic
-		}
-	}()
-	if err = serve(); err == ErrParked {
-		return err
-	}
-	c.end(err)
-	c.srv.forget(c, c.unanswered())
-	c.linger()
-	return err
-}
-
-// again continues a connection that was parked.
-func (c *conn) again() error {
-	return c.live(func() error {
-		s := &c.source
-		s.now, s.armed = time.Now(), time.Time{}
-		if err := c.look(s.now); err != nil {
-			return err
-		}
-		return c.takeFrames()
-	})
-}
-
-func (c *conn) takeFrames() error {
-	for {
-		if err := c.takeFrame(); err != nil {
-			if err = c.forgive(err); err != nil {
-				return err
-			}
-		}
-	}
+	return nil
 }
 
 // takeFrame reads a frame and processes it. A header block that cannot be decoded ends the

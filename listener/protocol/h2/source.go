@@ -25,10 +25,7 @@ type source struct {
 	stays     bool      // the idle connection needs its goroutine
 }
 
-var (
-	buffers      = sync.Pool{New: func() any { b := make([]byte, readSize); return &b }}
-	firstBuffers = sync.Pool{New: func() any { b := make([]byte, firstSize); return &b }}
-)
+var buffers = sync.Pool{New: func() any { b := make([]byte, readSize); return &b }}
 
 // Read reads for the framer.
 func (s *source) Read(b []byte) (int, error) {
@@ -58,7 +55,6 @@ func (s *source) begin(read []byte) {
 	s.looked = s.now
 	s.acquire()
 	if len(read) > len(*s.buffer) {
-		s.release()
 		larger := make([]byte, len(read))
 		s.buffer = &larger
 	}
@@ -67,17 +63,13 @@ func (s *source) begin(read []byte) {
 
 func (s *source) acquire() {
 	if s.buffer == nil {
-		s.buffer = firstBuffers.Get().(*[]byte)
+		s.buffer = buffers.Get().(*[]byte)
 	}
 }
 
 func (s *source) release() {
-	switch {
-	case s.buffer == nil:
-	case len(*s.buffer) == readSize:
+	if s.buffer != nil && len(*s.buffer) == readSize {
 		buffers.Put(s.buffer)
-	case len(*s.buffer) == firstSize:
-		firstBuffers.Put(s.buffer)
 	}
 	s.buffer = nil
 }
@@ -87,10 +79,6 @@ func (s *source) release() {
 // deadline.
 func (s *source) fill() error {
 	c := s.c
-	if s.w == firstSize && len(*s.buffer) == firstSize {
-		s.release()
-		s.buffer = buffers.Get().(*[]byte)
-	}
 	s.r, s.w = 0, 0
 	for waits := false; ; waits = true {
 		parks := s.arm(waits) && !s.stays
@@ -168,5 +156,5 @@ func (c *conn) leave(until time.Time) bool {
 	c.mu.Lock()
 	able = able && !c.writing && len(c.out) == 0
 	c.mu.Unlock()
-	return able && parking.Park(c.again, time.Until(until))
+	return able && parking.Park(func() error { return c.live(nil) }, time.Until(until))
 }

@@ -231,7 +231,7 @@ func (c *Connections) ExpireIdle() {
 		}
 		switch state := conn.idle.Load(); {
 		case state == isParked && conn.upgraded.Load():
-			c.lot.wake(conn)
+			c.lot.hurry(conn, 0)
 		case state == isParked:
 			c.lot.hurry(conn, wait)
 		case state == isDelayed:
@@ -241,6 +241,7 @@ func (c *Connections) ExpireIdle() {
 			_ = conn.Conn.SetReadDeadline(now.Add(wait))
 		}
 	}
+	c.lot.Expire()
 	time.AfterFunc(c.patience, c.lot.Expire) // not before the times that were set above
 	time.AfterFunc(c.moment(), c.lot.Expire)
 }

@@ -61,13 +61,28 @@ func (c *Connection) mayPark() bool {
 
 // Park parks the connection, and reports whether it did. If so, another goroutine may serve it already.
 func (c *Connection) Park() bool {
-	p, timeout := &c.place, idleTimeout
+	if c.requests == 0 {
+		return c.parkFor(headerTimeout)
+	}
+	return c.parkFor(idleTimeout)
+}
+
+// ParkTalk is Park for a connection that has left HTTP/1.1. Another goroutine runs talk, once, when there is
+// something to read, after the timeout, or when the server stops.
+func (c *Connection) ParkTalk(talk func(), timeout time.Duration) bool {
+	c.talk = talk
+	parked := c.parkFor(timeout)
+	if !parked {
+		c.talk = nil
+	}
+	return parked
+}
+
+func (c *Connection) parkFor(timeout time.Duration) bool {
+	p := &c.place
 	p.stays = true // until it is parked and has left the lot
 	if p.socket == nil || c.from.Resume == nil || len(c.held) > 0 {
 		return false
-	}
-	if c.requests == 0 {
-		timeout = headerTimeout
 	}
 	c.shrink()
 	c.readInForce, c.writeExpires = time.Time{}, 0
@@ -86,24 +101,6 @@ func (c *Connection) Park() bool {
 	}
 	c.idle.Store(isBusy)
 	pacer.Cancel(&d.Entry)
-	return false
-}
-
-// ParkTalk parks a connection that has left HTTP/1.1, and reports whether it did. If so, another goroutine
-// runs talk: when there is something to read, after the timeout, and when the server stops.
-func (c *Connection) ParkTalk(talk func(), timeout time.Duration) bool {
-	p := &c.place
-	if p.socket == nil || c.from.Resume == nil {
-		return false
-	}
-	c.shrink()
-	c.talk, p.Owner = talk, c
-	c.idle.Store(isParked)
-	if p.socket.park(c.from, &p.Entry, timeout) {
-		return true
-	}
-	c.idle.Store(isBusy)
-	c.talk = nil
 	return false
 }
 
@@ -155,13 +152,6 @@ func (l lot) forget(c *Connection) {
 		reply.Finish(nil, true)
 	}
 	l.Done(&c.place.Entry)
-}
-
-// wake ends the parking of a connection.
-func (l lot) wake(c *Connection) {
-	if l.Take(&c.place.Entry) {
-		l.Give(&c.place.Entry)
-	}
 }
 
 // hurry makes a parked connection wait only a little longer. No others are parked any more.

@@ -32,7 +32,6 @@ func (lot) End()                             {}
 func (lot) Expire()                          {}
 func (lot) forget(*Connection)               {}
 func (lot) hurry(*Connection, time.Duration) {}
-func (lot) wake(*Connection)                 {}
 
 type place struct{ late bool }
 
