@@ -200,6 +200,7 @@ func (q *Queue) finished(r *result) {
 	default:
 		a.stats.Dead++
 		f.counters.dead.Add(1)
+		a.giveUp(e, f, t.name, r.reason())
 	}
 	q.forget(e.id)
 	a.ledger.remove(r.entry)

@@ -20,6 +20,48 @@ type Pending struct {
 	LastError string    `json:"last_error,omitempty" doc:"why the last attempt failed"` // the first 200 bytes
 }
 
+// GivenUp describes the deliveries of a webhook to one target that were given up.
+type GivenUp struct {
+	Webhook   string    `json:"webhook" doc:"the endpoint that declares the webhook, with the webhook's number there"`
+	Method    string    `json:"method" doc:"method of the requests that were sent"`
+	URL       string    `json:"url" doc:"URL of the last one, without a password"` // with it here
+	Count     uint64    `json:"count" doc:"how many were given up"`
+	Last      time.Time `json:"last" doc:"when the last one was given up"`
+	LastError string    `json:"last_error" doc:"why its last attempt failed"`
+	target    string
+}
+
+// givenUpKept is the maximum number of webhooks and targets of which it is known why deliveries were
+// given up: those that failed last.
+const givenUpKept = 100
+
+// giveUp adds a delivery that is not attempted again. Only the actor may call it.
+func (a *actor) giveUp(e *entry, f *form, target, reason string) {
+	one := GivenUp{Webhook: f.Name, target: target}
+	if i := slices.IndexFunc(a.givenUp, func(g GivenUp) bool { return g.Webhook == f.Name && g.target == target }); i >= 0 {
+		one = a.givenUp[i]
+		a.givenUp = slices.Delete(a.givenUp, i, i+1)
+	}
+	one.Method, one.URL, one.Last, one.LastError = f.Method, urlOf(e, f), time.Now().UTC(), reason
+	one.Count++
+	a.givenUp = slices.Insert(a.givenUp[:min(len(a.givenUp), givenUpKept-1)], 0, one)
+}
+
+// GivenUp returns the deliveries that were given up, by webhook and target, the latest first. After Close
+// there are none.
+func (q *Queue) GivenUp() (list []GivenUp) {
+	q.ask(func() { list = slices.Clone(q.actor.givenUp) })
+	return list
+}
+
+// urlOf returns the URL of a delivery.
+func urlOf(e *entry, f *form) string {
+	if url, _, err := cutPart(e.parts); err == nil && url != nil {
+		return string(url)
+	}
+	return f.URL
+}
+
 // Errors returned by Fire and Cancel.
 var (
 	ErrUnknown  = errors.New("no pending webhook has this ID")
@@ -59,14 +101,10 @@ func (q *Queue) look(list []Pending, all int, began time.Time, from, to uint32) 
 			continue
 		}
 		all++
-		p := Pending{
-			ID: e.name(id), Webhook: f.Name, Method: f.Method, URL: f.URL,
+		list = append(list, Pending{
+			ID: e.name(id), Webhook: f.Name, Method: f.Method, URL: urlOf(e, f),
 			Due: began.Add(e.due), Attempt: int(e.attempt), InFlight: e.state == inFlight, LastError: q.actor.ledger.reasons[id],
-		}
-		if url, _, err := cutPart(e.parts); err == nil && url != nil {
-			p.URL = string(url)
-		}
-		list = append(list, p)
+		})
 	}
 	return list, all
 }

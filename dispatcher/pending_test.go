@@ -85,8 +85,20 @@ func TestQueue_ListsWhyTheLastAttemptFailed(t *testing.T) {
 		if c.want != "status 503" && !strings.Contains(failed.String(), c.want) {
 			t.Errorf("%s: Failed was called with %v, want %q", c.url, &failed, c.want)
 		}
+		if gone := q.GivenUp(); len(gone) != 0 {
+			t.Errorf("%s: one that waits for another attempt is given up: %+v", c.url, gone)
+		}
 		if err := q.Cancel(list[0].ID); err != nil {
 			t.Fatal(err)
+		}
+		once := *w
+		once.Retry = Retry{}
+		for range 2 {
+			enqueue(q, NewDelivery(&once, 0, 1, Parts{}), time.Now())
+		}
+		until(t, q, "both are given up", func(s Stats) bool { return s.Dead == 2 })
+		if gone := q.GivenUp(); len(gone) != 1 || gone[0].Count != 2 || gone[0].URL != c.url || gone[0].Webhook != "test" || !strings.Contains(gone[0].LastError, strings.Replace(c.want, " of 3", " of 1", 1)) {
+			t.Errorf("%s: given up are %+v, want two for %q", c.url, gone, c.want)
 		}
 		enqueue(q, NewDelivery(w, time.Hour, 1, Parts{}), time.Now())
 		if list, _ := q.List(1); len(list) != 1 || list[0].LastError != "" {

@@ -110,6 +110,7 @@ type actor struct {
 	until   time.Duration // when the queue ends, if closing; otherwise the maximum
 	closing bool
 	parked  []uint32 // due deliveries that the store does not allow to be sent now
+	givenUp []GivenUp
 }
 
 // Open starts a queue.

@@ -103,6 +103,9 @@ func (s *Server) PendingWebhooks(most int) (list []dispatcher.Pending, all int) 
 	return s.calls.Webhooks.List(most)
 }
 
+// GivenUpWebhooks returns the webhooks that were given up, by webhook and target, the latest first.
+func (s *Server) GivenUpWebhooks() []dispatcher.GivenUp { return s.calls.Webhooks.GivenUp() }
+
 // FireWebhook sends a pending webhook immediately. The error is dispatcher.ErrUnknown or
 // dispatcher.ErrClosed.
 func (s *Server) FireWebhook(id string) error { return s.calls.Webhooks.Fire(id) }

@@ -1,4 +1,4 @@
-// Package chart draws charts as SVG: lines, bars and shaded areas. A chart becomes part of a page,
+// Package chart draws charts as SVG: lines and shaded areas. A chart becomes part of a page,
 // which colors it by the classes of its elements:
 //
 //	c := chart.Chart{Title: "Latency", X: chart.UpTo(60, 6, seconds), Y: chart.UpTo(250, 4, milliseconds)}
@@ -19,7 +19,6 @@ type Chart struct {
 	ID, Title, About string // ID must be unique in the page; About is for readers who cannot see the chart
 	X, Y             Axis
 	Lines            []Line
-	Bars             []Bar
 	Shaded           []Span // ranges of the x axis
 }
 
@@ -38,37 +37,25 @@ type Tick struct {
 // Line is the curve of one figure, with a point for each X; a NaN in Y leaves a gap.
 type Line struct{ X, Y []float64 }
 
-// Bar is a bar from one value of the x axis to another, with the height Value. Text is shown while
-// the pointer is over the bar, unless it is "".
-type Bar struct {
-	From, To, Value float64
-	Text            string
-}
-
 // Span is a range of the x axis.
 type Span struct{ From, To float64 }
 
-// The dimensions of the picture in a page.
+// The dimensions of the picture in a page, which shows three of them next to each other.
 const (
-	pageWidth, pageHeight = 560.0, 200.0
-	pageLeft, pageRight   = 64.0, 12.0
-	pageTop, pageBottom   = 10.0, 28.0
-)
-
-// PageWidth is the width of the plot in a page. LabelWidth is the space that a text such as "≤ 500
-// µs" needs below the plot, even if the page enlarges the text on a small screen.
-const (
-	PageWidth  = pageWidth - pageLeft - pageRight
-	LabelWidth = 100.0
+	pageWidth, pageHeight = 400.0, 170.0
+	pageLeft, pageRight   = 54.0, 14.0
+	pageTop, pageBottom   = 8.0, 26.0
+	plotWidth             = pageWidth - pageLeft - pageRight
 )
 
 // Embed returns the chart for a page. The classes of its elements are chart, rule, tick, bad for
-// shaded areas, "line s1" for the first line and so on, and bar.
+// shaded areas, and "line s1" for the first line and so on. Its attribute data-plot has the edges
+// of the plot, for a script that shows the values: left, right, top and bottom.
 func (c *Chart) Embed() string {
 	var b strings.Builder
 	id := escaped(c.ID)
-	fmt.Fprintf(&b, `<svg class="chart" viewBox="0 0 %.0f %.0f" role="img" aria-labelledby="%s-title %s-about"><title id="%s-title">%s</title><desc id="%s-about">%s</desc>`,
-		pageWidth, pageHeight, id, id, id, escaped(c.Title), id, escaped(c.About))
+	fmt.Fprintf(&b, `<svg class="chart" viewBox="0 0 %.0f %.0f" data-plot="%.0f %.0f %.0f %.0f" tabindex="0" role="img" aria-labelledby="%s-title %s-about"><title id="%s-title">%s</title><desc id="%s-about">%s</desc>`,
+		pageWidth, pageHeight, pageLeft, pageLeft+plotWidth, pageTop, pageHeight-pageBottom, id, id, id, escaped(c.Title), id, escaped(c.About))
 	c.plot(&b)
 	b.WriteString("</svg>")
 	return b.String()
@@ -76,21 +63,18 @@ func (c *Chart) Embed() string {
 
 // plot draws everything inside the axes, and the labels around it.
 func (c *Chart) plot(b *strings.Builder) {
-	const right, bottom, height = pageLeft + PageWidth, pageHeight - pageBottom, pageHeight - pageTop - pageBottom
-	x := func(v float64) float64 { return pageLeft + c.X.share(v)*PageWidth }
+	const right, bottom, height = pageLeft + plotWidth, pageHeight - pageBottom, pageHeight - pageTop - pageBottom
+	x := func(v float64) float64 { return pageLeft + c.X.share(v)*plotWidth }
 	y := func(v float64) float64 { return bottom - c.Y.share(v)*height }
 	for _, s := range c.Shaded {
-		rect(b, "bad", x(s.From), pageTop, max(x(s.To)-x(s.From), 1), height, "")
+		fmt.Fprintf(b, `<rect class="bad" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, x(s.From), pageTop, max(x(s.To)-x(s.From), 1), height)
 	}
 	for _, t := range c.Y.Ticks {
 		fmt.Fprintf(b, `<line class="rule" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, pageLeft, right, y(t.At), y(t.At))
 		text(b, "end", pageLeft-6, y(t.At)+4, t.Text)
 	}
 	for _, t := range c.X.Ticks {
-		text(b, "middle", x(t.At), bottom+20, t.Text)
-	}
-	for _, bar := range c.Bars {
-		rect(b, "bar", x(bar.From)+1, y(bar.Value), x(bar.To)-x(bar.From)-2, bottom-y(bar.Value), bar.Text)
+		text(b, "middle", x(t.At), bottom+18, t.Text)
 	}
 	for i := range c.Lines {
 		fmt.Fprintf(b, `<path class="line s%d" d="%s"/>`, i+1, c.Lines[i].path(x, y))
@@ -118,16 +102,6 @@ func (l *Line) path(x, y func(float64) float64) string {
 		open = true
 	}
 	return b.String()
-}
-
-// rect draws a rectangle, with a text that is shown while the pointer is over it.
-func rect(b *strings.Builder, class string, x, y, width, height float64, title string) {
-	fmt.Fprintf(b, `<rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f"`, class, x, y, width, height)
-	if title == "" {
-		b.WriteString("/>")
-	} else {
-		fmt.Fprintf(b, "><title>%s</title></rect>", escaped(title))
-	}
 }
 
 func text(b *strings.Builder, anchor string, x, y float64, body string) {

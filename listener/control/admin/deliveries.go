@@ -28,8 +28,9 @@ const (
 // webhooks.
 type shownDeliveries struct {
 	dispatcher.Stats
-	Lag      verdict.Spread  `json:"lag" doc:"how late first attempts were"`
-	Webhooks []shownDelivery `json:"webhooks,omitempty" doc:"the pending webhooks, the next one first; only in /__admin/webhooks"`
+	Lag      verdict.Spread       `json:"lag" doc:"how late first attempts were"`
+	Webhooks []shownDelivery      `json:"webhooks,omitempty" doc:"the pending webhooks, the next one first; only in /__admin/webhooks"`
+	GivenUp  []dispatcher.GivenUp `json:"given_up,omitempty" doc:"webhooks that were given up, by webhook and target, the latest first; only in /__admin/webhooks"`
 }
 
 func (a *Admin) deliveries(most int) shownDeliveries {
@@ -37,6 +38,10 @@ func (a *Admin) deliveries(most int) shownDeliveries {
 	s.Lag = verdict.SpreadOf(s.Stats.Lag)
 	if most == 0 {
 		return s
+	}
+	s.GivenUp = a.server.GivenUpWebhooks()
+	for i := range s.GivenUp {
+		s.GivenUp[i].URL = address.WithoutUser(s.GivenUp[i].URL)
 	}
 	list, pending := a.server.PendingWebhooks(most)
 	s.Pending = int64(pending)

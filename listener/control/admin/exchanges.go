@@ -73,7 +73,7 @@ type search struct {
 func searchOf(q *query) search {
 	s := search{
 		endpoint: q.values.Get("endpoint"), method: strings.ToUpper(q.values.Get("method")), path: q.values.Get("path"),
-		kept: q.one("kept", "sample", "error", "unmatched", "slow"), since: q.time("since", true),
+		kept: q.one("kept", "sample", "error", "unmatched", "slow", "matched"), since: q.time("since", true),
 		limit: q.number("limit", exchangesShown, 0, mostExchanges),
 	}
 	if q.values.Has("after") {
@@ -97,7 +97,7 @@ func searchOf(q *query) search {
 // finds reports whether a request matches the search.
 func (s *search) finds(x *record.Exchange) bool {
 	return (s.endpoint == "" || s.endpoint == x.Endpoint || s.endpoint == x.EndpointID) && (s.method == "" || s.method == x.Method) &&
-		(s.kept == "" || s.kept == string(x.Kept)) && x.ID > s.after && !x.Time.Before(s.since) &&
+		(s.kept == "" || s.kept == string(x.Kept) || s.kept == "matched" && x.Kept != record.Unmatched) && x.ID > s.after && !x.Time.Before(s.since) &&
 		s.findsPath(x.Target) && s.findsStatus(x.Status)
 }
 

@@ -18,11 +18,10 @@ import (
 var pageFiles embed.FS
 
 // pagePolicy lets the page load its own files and send requests to this server only. A report that
-// was fetched with a token is shown under this policy, which therefore allows the hash of the
-// report's style.
+// was fetched with a token is shown under this policy, which therefore allows the hashes of the
+// report's style and script.
 func pagePolicy() string {
-	style := sha256.Sum256([]byte(runs.Style()))
-	return "default-src 'none'; script-src 'self'; style-src 'self' 'sha256-" + base64.StdEncoding.EncodeToString(style[:]) + "'; " +
+	return "default-src 'none'; script-src 'self' '" + runs.Hash(string(runs.Script())) + "'; style-src 'self' '" + runs.Hash(string(runs.Style())) + "'; " +
 		"img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
 		"require-trusted-types-for 'script'; trusted-types 'none'"
 }
@@ -45,12 +44,18 @@ func (a *Admin) page() map[string]verbs {
 	for _, file := range files {
 		paths["/page/"+file.Name()] = verbs{"GET": a.pageFile(file.Name())}
 	}
+	for _, name := range [...]string{"base.css", "reading.js"} { // reports have them too
+		paths["/page/"+name] = verbs{"GET": a.pageFile(name)}
+	}
 	return paths
 }
 
 // pageFile returns the handler of one file of the page, such as "index.html".
 func (a *Admin) pageFile(name string) http.HandlerFunc {
 	content, err := pageFiles.ReadFile("page/" + name)
+	if shared := runs.Shared(name); shared != nil {
+		content, err = shared, nil
+	}
 	if a.opts.Token != "" { // so that the page asks for the token at once
 		content = bytes.Replace(content, []byte("<html "), []byte("<html data-token "), 1)
 	}

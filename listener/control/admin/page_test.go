@@ -45,14 +45,14 @@ func TestPage_WhoGetsIt(t *testing.T) {
 func TestPage_ItsHeaders(t *testing.T) {
 	a := &Admin{metrics: http.NotFoundHandler()}
 	for at, kind := range map[string]string{
-		"/": "text/html; charset=utf-8", "/page/page.css": "text/css; charset=utf-8", "/page/page.js": "text/javascript; charset=utf-8", "/page/icon.svg": "image/svg+xml",
+		"/": "text/html; charset=utf-8", "/page/page.css": "text/css; charset=utf-8", "/page/page.js": "text/javascript; charset=utf-8", "/page/base.css": "text/css; charset=utf-8", "/page/reading.js": "text/javascript; charset=utf-8", "/page/icon.svg": "image/svg+xml",
 	} {
 		got := asked(a, "GET", "http://localhost:8001"+at)
 		if got.StatusCode != 200 || got.Header.Get("Content-Type") != kind {
 			t.Errorf("%s: got %d %s, want 200 %s", at, got.StatusCode, got.Header.Get("Content-Type"), kind)
 		}
 		policy := got.Header.Get("Content-Security-Policy")
-		for _, part := range []string{"default-src 'none'", "script-src 'self';", "connect-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "trusted-types 'none'"} {
+		for _, part := range []string{"default-src 'none'", "script-src 'self' 'sha256-", "connect-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "trusted-types 'none'"} {
 			if !strings.Contains(policy, part) {
 				t.Errorf("%s: the policy %q has no %q", at, policy, part)
 			}

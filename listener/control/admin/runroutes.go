@@ -204,6 +204,6 @@ func (a *Admin) sendPage(w http.ResponseWriter, page func() ([]byte, error)) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", runs.PagePolicy)
+	w.Header().Set("Content-Security-Policy", runs.PagePolicy())
 	_, _ = w.Write(text) // an error means that the client has left
 }

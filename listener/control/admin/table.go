@@ -130,7 +130,7 @@ func (a *Admin) fleetTable() []route {
 var searched = []parameter{
 	{"after", "integer", "only requests with an id above this one"},
 	{"endpoint", "string", "an id, or a name such as GET /users/:id"},
-	{"kept", "string", "why it was kept: sample, error, unmatched or slow"},
+	{"kept", "string", "why it was kept: sample, error, unmatched or slow; matched for all but unmatched"},
 	{"limit", "integer", "how many are shown, 100 by default, at most 1000"},
 	{"method", "string", "GET"},
 	{"path", "string", "as requested; /orders/* is every path that begins with /orders/"},

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"math"
@@ -9,7 +10,6 @@ import (
 	"strings"
 
 	"mockserver/internal/chart"
-	"mockserver/listener/observe/verdict"
 )
 
 // view is a chart with a table of its figures.
@@ -18,7 +18,13 @@ type view struct {
 	Legend       []string
 	SVG          template.HTML
 	Columns      []string
-	Rows         [][]string
+	Rows         []viewRow
+}
+
+// viewRow has the figures at a place of the x axis: At is its share of the width, 0 to 1.
+type viewRow struct {
+	At    float64
+	Cells []string
 }
 
 // draw draws the chart, with a vertical axis from 0 to top or more.
@@ -31,11 +37,14 @@ func (v *view) draw(picture *chart.Chart, top float64, unit func(float64) string
 	v.SVG = template.HTML(picture.Embed())
 }
 
-// column is one figure in a chart over time: a field of Point.
-type column struct{ name, field string }
+// curve is a figure over time: a field of Point.
+type curve struct {
+	name, field string
+	points      []Point // nil for those of the report
+}
 
 // of returns the figure of a point, or nil if it is unknown.
-func (c *column) of(p *Point) *float64 {
+func (c *curve) of(p *Point) *float64 {
 	value := reflect.ValueOf(p).Elem().FieldByName(c.field)
 	if value.Kind() == reflect.Float64 {
 		value = value.Addr()
@@ -45,71 +54,88 @@ func (c *column) of(p *Point) *float64 {
 
 // plan describes a chart over time.
 type plan struct {
-	title   string
-	unit    func(float64) string
-	columns []column
+	title, about string
+	unit         func(float64) string
+	curves       []curve
 }
 
-// plans returns the charts over time of a report.
-func plans() []plan {
+// mainPlans returns the charts of what clients get, and plans the other charts of a report.
+func mainPlans() []plan {
 	return []plan{
-		{"Requests a second", rateText, []column{{"answered", "Rate"}, {"arrived", "Arrivals"}, {"unmatched", "Unmatched"}}},
-		{"Errors a second", rateText, []column{{"declared", "DeclaredErrors"}, {"injected", "InjectedErrors"}, {"the server's own", "OwnErrors"}}},
-		{"Own time", msText, []column{{"p99", "OwnP99"}, {"p50", "OwnP50"}}},
-		{"Injected latency", msText, []column{{"p99", "InjectedP99"}, {"p50", "InjectedP50"}}},
-		{"Injection error", msText, []column{{"p99", "InjectionErrorP99"}}},
-		{"Faults and limits a second", rateText, []column{{"faults", "Faults"}, {"refused by limits", "Limited"}}},
-		{"Webhook lag", msText, []column{{"p99", "WebhookLagP99"}}},
-		{"In flight and pending", rateText, []column{{"requests in flight", "InFlight"}, {"webhooks pending", "WebhooksPending"}}},
-		{"Pauses", msText, []column{{"collector, longest", "PauseMax"}, {"scheduler p99", "SchedulerP99"}, {"quota", "Throttled"}}},
-		{"CPU", shareText, []column{{"process, of its limit", "CPU"}, {"machine", "MachineCPU"}, {"stolen", "Steal"}}},
+		{"Response time", "Delivered is the response time of all requests. Declared is the latency drawn for those that have one", msText, []curve{{name: "delivered p99", field: "TotalP99"}, {name: "declared p99", field: "InjectedP99"}, {name: "p50", field: "TotalP50"}}},
+		{"Failed requests", "The share of the requests that a client saw fail", shareText, []curve{{name: "failed", field: "FailedShare"}}},
+		{"Requests a second", "Requests that were answered, that arrived, and that no endpoint matched", rateText, []curve{{name: "answered", field: "Rate"}, {name: "arrived", field: "Arrivals"}, {name: "unmatched", field: "Unmatched"}}},
 	}
 }
 
-// rowsShown is the maximum number of rows in the table of a chart.
+func plans() []plan {
+	return []plan{
+		{"Own time", "What the server itself took for a request", msText, []curve{{name: "p99", field: "OwnP99"}, {name: "p50", field: "OwnP50"}}},
+		{"Injected latency", "The declared latency as it was drawn, of the requests that have one", msText, []curve{{name: "p99", field: "InjectedP99"}, {name: "p50", field: "InjectedP50"}}},
+		{"Injection error", "How much later than the declared latency responses were ready", msText, []curve{{name: "p99", field: "InjectionErrorP99"}}},
+		{"Errors a second", "Responses with status 500 or above, by their origin", rateText, []curve{{name: "declared", field: "DeclaredErrors"}, {name: "injected", field: "InjectedErrors"}, {name: "the server's own", field: "OwnErrors"}}},
+		{"Faults and limits a second", "Responses with a fault, and requests that a limit refused", rateText, []curve{{name: "faults", field: "Faults"}, {name: "refused by limits", field: "Limited"}}},
+		{"Webhook lag", "How late first attempts of webhooks were", msText, []curve{{name: "p99", field: "WebhookLagP99"}}},
+		{"In flight and pending", "Requests without a response yet, and webhooks that are not sent yet", rateText, []curve{{name: "requests in flight", field: "InFlight"}, {name: "webhooks pending", field: "WebhooksPending"}}},
+		{"Pauses", "Stops of the garbage collector, waits of goroutines, and time lost to a CPU quota", msText, []curve{{name: "collector, longest", field: "PauseMax"}, {name: "scheduler p99", field: "SchedulerP99"}, {name: "quota", field: "Throttled"}}},
+		{"CPU", "The process as a share of what it may use, the machine, and what the hypervisor gave to others", shareText, []curve{{name: "process, of its limit", field: "CPU"}, {name: "machine", field: "MachineCPU"}, {name: "stolen", field: "Steal"}}},
+	}
+}
+
+// rowsShown is the maximum number of rows in the table of a chart over time.
 const rowsShown = 60
 
-// curves returns the charts over time that contain a figure above 0.
-func (r *Report) curves() []view {
+// curves returns the charts over time of a report; empty is whether charts without a figure above 0 are
+// among them.
+func (r *Report) curves(id string, plans []plan, empty bool) []view {
 	var views []view
-	shaded, rows := r.shaded(), thinned(slices.Clone(r.Timeline), rowsShown)
-	for i, plan := range plans() {
-		picture := &chart.Chart{ID: fmt.Sprintf("curves-%d", i+1), Title: plan.title, X: overTime(max(r.Total.Seconds, 1)), Shaded: shaded}
-		v := view{Title: plan.title, About: plan.title + ", the maximum of each interval; for counts the average", Columns: []string{"At"}}
-		top := 0.0
-		for _, c := range plan.columns {
-			line := c.line(r.Timeline)
-			for _, y := range line.Y {
-				if y > top {
-					top = y
-				}
-			}
-			picture.Lines = append(picture.Lines, line)
-			v.Legend, v.Columns = append(v.Legend, c.name), append(v.Columns, c.name)
+	for i, p := range plans {
+		for j := range p.curves {
+			p.curves[j].points = r.Timeline
 		}
-		if top == 0 {
-			continue
+		if v, top := p.view(fmt.Sprintf("%s-%d", id, i+1), r.Total.Seconds, r.shaded()); top > 0 || empty {
+			views = append(views, v)
 		}
-		picture.About = plan.title + " over the run: " + strings.Join(v.Legend, ", ") + ". The figures are in the table below."
-		v.draw(picture, top, plan.unit)
-		for j := range rows {
-			row := []string{clockText(rows[j].At)}
-			for _, c := range plan.columns {
-				row = append(row, figureText(c.of(&rows[j]), plan.unit))
-			}
-			v.Rows = append(v.Rows, row)
-		}
-		views = append(views, v)
 	}
 	return views
 }
 
+// view draws the chart, and returns its largest value.
+func (p *plan) view(id string, seconds float64, shaded []chart.Span) (v view, top float64) {
+	picture := &chart.Chart{ID: id, Title: p.title, X: overTime(max(seconds, 1)), Shaded: shaded}
+	v = view{Title: p.title, About: p.about + ": the maximum of each interval; of counts the average", Columns: []string{"At"}}
+	long := 1
+	for _, c := range p.curves {
+		line := c.line()
+		for _, y := range line.Y {
+			if y > top {
+				top = y
+			}
+		}
+		long = max(long, len(c.points))
+		picture.Lines = append(picture.Lines, line)
+		v.Legend, v.Columns = append(v.Legend, c.name), append(v.Columns, c.name)
+	}
+	for n, c := range p.curves {
+		// All curves get points of the same length.
+		for i, point := range thinned(slices.Clone(c.points), (rowsShown*len(c.points)+long-1)/long) {
+			if i == len(v.Rows) {
+				v.Rows = append(v.Rows, viewRow{(point.At - point.Seconds/2) / picture.X.To, append([]string{clockText(point.At)}, slices.Repeat([]string{none}, len(p.curves))...)})
+			}
+			v.Rows[i].Cells[n+1] = figureText(c.of(&point), p.unit)
+		}
+	}
+	picture.About = p.about + ", over the run: " + strings.Join(v.Legend, ", ") + ". The arrow keys move through its values, which are in the table below too."
+	v.draw(picture, top, p.unit)
+	return v, top
+}
+
 // line returns the figures of all points, each placed in the middle of the time that the point
 // covers.
-func (c *column) line(points []Point) chart.Line {
+func (c *curve) line() chart.Line {
 	var line chart.Line
-	for i := range points {
-		p := &points[i]
+	for i := range c.points {
+		p := &c.points[i]
 		y := math.NaN()
 		if value := c.of(p); value != nil {
 			y = *value
@@ -152,75 +178,51 @@ func overTime(length float64) chart.Axis {
 	return axis
 }
 
-// distributions returns the distributions that are not empty, each as a bar chart and as a curve by
-// percentile.
+// distributions returns the distributions that are not empty, each as a curve by percentile.
 func (r *Report) distributions() []view {
 	var views []view
 	for i, d := range distributions {
-		buckets, points := *r.Histograms.All()[i], *r.Percentiles.All()[i]
-		var all uint64
-		for _, b := range buckets {
-			all += b.Count
-		}
-		if all == 0 {
-			continue
-		}
-		views = append(views, bars(fmt.Sprintf("bars-%d", i+1), d.title, all, buckets))
-		if len(points) > 0 {
-			views = append(views, byPercentile(fmt.Sprintf("percentiles-%d", i+1), d.title, all, points))
+		if points := *r.Percentiles.All()[i]; len(points) > 0 {
+			views = append(views, byPercentile(fmt.Sprintf("percentiles-%d", i+1), d.title, []string{"at most"}, r.Total.Times.All()[i].Count, points))
 		}
 	}
 	return views
 }
 
-// bars shows the share of each bucket, from the first to the last one that is not empty.
-func bars(id, title string, all uint64, buckets []Bucket) view {
-	holds := func(b Bucket) bool { return b.Count > 0 }
-	buckets = buckets[slices.IndexFunc(buckets, holds):]
-	for !holds(buckets[len(buckets)-1]) {
-		buckets = buckets[:len(buckets)-1]
-	}
-	v := view{Title: title, About: "The number of values in each range, and their share of all", Columns: []string{"Duration", "Count", "Share"}}
-	picture := &chart.Chart{ID: id, Title: title, About: "The share of all values in each range of durations. The figures are in the table below."}
-	picture.X.To = float64(max(len(buckets), 8))
-	every := int(math.Ceil(chart.LabelWidth / (chart.PageWidth / picture.X.To)))
-	top := 0.0
-	for i, b := range buckets {
-		place, share := float64(i), float64(b.Count)/float64(all)
-		text := "more"
-		if b.End > 0 {
-			text = "≤ " + msText(b.End)
-		}
-		top = max(top, share*100)
-		picture.Bars = append(picture.Bars, chart.Bar{From: place, To: place + 1, Value: share * 100, Text: text + ": " + shareText(share)})
-		if i%every == 0 {
-			picture.X.Ticks = append(picture.X.Ticks, chart.Tick{At: place + 0.5, Text: text})
-		}
-		v.Rows = append(v.Rows, []string{text, countText(b.Count), shareText(share)})
-	}
-	v.draw(picture, top, func(percent float64) string { return verdict.Short(percent) + " %" })
-	return v
-}
-
-// byPercentile shows a distribution by percentile, on the axis that HdrHistogram uses: each
-// additional nine takes as much space as the one before.
-func byPercentile(id, title string, count uint64, points []Percentile) view {
+// byPercentile shows distributions by percentile, on the axis that HdrHistogram uses: each additional
+// nine takes as much space as the one before. count is the number of values in the largest one.
+func byPercentile(id, title string, names []string, count uint64, curves ...[]Percentile) view {
 	last := math.Log10(max(float64(count), 10))
-	v := view{Title: title + " by percentile", About: "The longest time of each percentage, from the fastest", Columns: []string{"Percentile", "At most"}}
-	line, top := chart.Line{}, 0.0
-	for _, p := range points {
-		x := last
-		if p.Percentile < 100 {
-			x = min(-math.Log10(1-p.Percentile/100), last)
-		}
-		line.X, line.Y = append(line.X, x), append(line.Y, p.MS)
-		top = max(top, p.MS)
-		v.Rows = append(v.Rows, []string{percentText(p.Percentile), msText(p.MS)})
-	}
-	v.draw(&chart.Chart{
-		ID: id, Title: v.Title, X: chart.Axis{To: max(last, 1), Ticks: nines(last)}, Lines: []chart.Line{line},
+	v := view{Title: title + " by percentile", About: "The longest time of each percentage, from the fastest", Columns: append([]string{"Percentile"}, names...)}
+	picture := &chart.Chart{
+		ID: id, Title: v.Title, X: chart.Axis{To: max(last, 1), Ticks: nines(last)},
 		About: "The longest time in each share of all values, from the fastest; each further nine of the percentage takes as much space as the one before. The figures are in the table below.",
-	}, top, msText)
+	}
+	top := 0.0
+	for n, points := range curves {
+		line := chart.Line{}
+		for _, p := range points {
+			x := last
+			if p.Percentile < 100 {
+				x = min(-math.Log10(1-p.Percentile/100), last)
+			}
+			line.X, line.Y = append(line.X, x), append(line.Y, p.MS)
+			top = max(top, p.MS)
+			text := percentText(p.Percentile)
+			i := slices.IndexFunc(v.Rows, func(r viewRow) bool { return r.Cells[0] == text })
+			if i < 0 {
+				i = len(v.Rows)
+				v.Rows = append(v.Rows, viewRow{x / picture.X.To, append([]string{text}, slices.Repeat([]string{none}, len(curves))...)})
+			}
+			v.Rows[i].Cells[n+1] = msText(p.MS)
+		}
+		picture.Lines = append(picture.Lines, line)
+	}
+	if len(names) > 1 {
+		v.Legend = names
+		slices.SortFunc(v.Rows, func(a, b viewRow) int { return cmp.Compare(a.At, b.At) })
+	}
+	v.draw(picture, top, msText)
 	return v
 }
 

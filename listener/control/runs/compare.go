@@ -24,6 +24,8 @@ type Comparison struct {
 	Explanations []ReasonPair     `json:"explanations" doc:"possible causes of a reason in either run, in the same order"`
 	Total        TotalDifferences `json:"total" doc:"figures of the whole runs"`
 	Endpoints    []EndpointPair   `json:"endpoints" doc:"endpoints of a, the busiest first, then those only in b"`
+
+	sides [2]*Report
 }
 
 // ReasonPair is a reason, or an explanation, that held in one of two runs or in both. The side of a
@@ -63,28 +65,28 @@ type EndpointPair struct {
 
 // Differences contains figures of two runs. Times are in milliseconds.
 type Differences struct {
-	Requests          Pair `json:"requests" doc:"requests that were answered" row:"Requests" unit:"count" of:"Requests"`
+	Requests          Pair `json:"requests" doc:"requests that were answered" short:"Requests" row:"Requests" unit:"count" of:"Requests"`
 	Rate              Pair `json:"rate" doc:"requests a second" row:"Requests a second" unit:"rate" more:"higher" of:"Rate"`
 	Errors            Pair `json:"errors" doc:"share of answers with status 500 or above" of:"Errors/Requests"`
-	Failed            Pair `json:"failed" doc:"share of requests that a client saw fail" row:"Failed requests" unit:"share" more:"worse" of:"Failed.All/Requests"`
+	Failed            Pair `json:"failed" doc:"share of requests that a client saw fail" short:"Failed" row:"Failed requests" unit:"share" more:"worse" of:"Failed.All/Requests"`
 	DeclaredErrors    Pair `json:"errors_declared" doc:"share of answers with status 500 or above that are declared as responses" row:"Declared errors" unit:"share" more:"worse" of:"DeclaredErrors/Requests"`
 	InjectedErrors    Pair `json:"errors_injected" doc:"share of answers with status 500 or above that are injected as faults" row:"Injected errors" unit:"share" more:"worse" of:"InjectedErrors/Requests"`
 	OwnErrors         Pair `json:"errors_own" doc:"share of answers with status 500 or above that the server gave in place of what is declared" row:"Own errors" unit:"share" more:"worse" of:"OwnErrors/Requests"`
-	TotalP50          Pair `json:"total_p50" doc:"median of the response time" row:"Response time p50" unit:"ms" more:"worse" of:"Total.P50"`
+	TotalP50          Pair `json:"total_p50" doc:"median of the response time" short:"Response time p50" row:"Response time p50" unit:"ms" more:"worse" of:"Total.P50"`
 	TotalP90          Pair `json:"total_p90" doc:"90th percentile of the response time" row:"Response time p90" unit:"ms" more:"worse" of:"Total.P90"`
 	TotalP95          Pair `json:"total_p95" doc:"95th percentile of the response time" row:"Response time p95" unit:"ms" more:"worse" of:"Total.P95"`
-	TotalP99          Pair `json:"total_p99" doc:"99th percentile of the response time" row:"Response time p99" unit:"ms" more:"worse" of:"Total.P99"`
+	TotalP99          Pair `json:"total_p99" doc:"99th percentile of the response time" short:"Response time p99" row:"Response time p99" unit:"ms" more:"worse" of:"Total.P99"`
 	TotalP999         Pair `json:"total_p99_9" doc:"99.9th percentile of the response time" row:"Response time p99.9" unit:"ms" more:"worse" of:"Total.P999"`
 	TotalMax          Pair `json:"total_max" doc:"longest response time" row:"Response time, longest" unit:"ms" of:"Total.Max"`
 	OwnP50            Pair `json:"own_p50" doc:"median of the server's own time" row:"Own time p50" unit:"ms" more:"worse" of:"Own.P50"`
 	OwnP90            Pair `json:"own_p90" doc:"90th percentile of the server's own time" row:"Own time p90" unit:"ms" more:"worse" of:"Own.P90"`
-	OwnP99            Pair `json:"own_p99" doc:"99th percentile of the server's own time" row:"Own time p99" unit:"ms" more:"worse" of:"Own.P99"`
+	OwnP99            Pair `json:"own_p99" doc:"99th percentile of the server's own time" short:"Own time p99" row:"Own time p99" unit:"ms" more:"worse" of:"Own.P99"`
 	OwnP999           Pair `json:"own_p99_9" doc:"99.9th percentile of the server's own time" row:"Own time p99.9" unit:"ms" more:"worse" of:"Own.P999"`
 	UpstreamP50       Pair `json:"upstream_p50" doc:"median of the wait for bodies from URLs" row:"Upstream p50, requests that had to wait" unit:"ms" more:"worse" of:"Upstream.P50"`
 	UpstreamP99       Pair `json:"upstream_p99" doc:"99th percentile of the wait for bodies from URLs" row:"Upstream p99, requests that had to wait" unit:"ms" more:"worse" of:"Upstream.P99"`
 	InjectedP50       Pair `json:"injected_p50" doc:"median of the declared latency" row:"Injected p50, requests with a latency" unit:"ms" more:"worse" of:"Injected.P50"`
-	InjectedP99       Pair `json:"injected_p99" doc:"99th percentile of the declared latency" row:"Injected p99, requests with a latency" unit:"ms" more:"worse" of:"Injected.P99"`
-	InjectionErrorP99 Pair `json:"injection_error_p99" doc:"how much later than the declared latency the responses were ready, 99th percentile" row:"Injection error p99, of those" unit:"ms" more:"worse" of:"InjectionError.P99"`
+	InjectedP99       Pair `json:"injected_p99" doc:"99th percentile of the declared latency" short:"Injected p99" row:"Injected p99, requests with a latency" unit:"ms" more:"worse" of:"Injected.P99"`
+	InjectionErrorP99 Pair `json:"injection_error_p99" doc:"how much later than the declared latency the responses were ready, 99th percentile" short:"Injection error p99" row:"Injection error p99, of those" unit:"ms" more:"worse" of:"InjectionError.P99"`
 }
 
 // Pair is one figure of two runs. The side of a run that does not have the figure is nil.
@@ -221,7 +223,7 @@ func fill(into any, a, b *source) {
 
 // Compare compares two reports.
 func Compare(a, b *Report) *Comparison {
-	c := Comparison{A: a.Entry(), B: b.Entry(), Remarks: remarksOn(a, b), Reasons: causePairs(a.Verdict.Reasons, b.Verdict.Reasons), Explanations: causePairs(a.Verdict.Explanations, b.Verdict.Explanations), Endpoints: []EndpointPair{}}
+	c := Comparison{A: a.Entry(), B: b.Entry(), Remarks: remarksOn(a, b), Reasons: causePairs(a.Verdict.Reasons, b.Verdict.Reasons), Explanations: causePairs(a.Verdict.Explanations, b.Verdict.Explanations), Endpoints: []EndpointPair{}, sides: [...]*Report{a, b}}
 	fill(&c.Total, a.source(), b.source())
 	for _, p := range paired(a.Endpoints, b.Endpoints) {
 		named := cmp.Or(p[0], p[1])

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"errors"
+	"fmt"
 	"html/template"
 	"io"
 	"math"
@@ -16,12 +17,15 @@ import (
 // comparisonPage is the data of the template of a comparison.
 type comparisonPage struct {
 	Comparison
-	Style template.CSS
+	Style    template.CSS
+	Script   template.JS
+	Findings map[string]int
+	Charts   []view
 }
 
 // Page returns the comparison as a page that loads nothing.
 func (c *Comparison) Page() ([]byte, error) {
-	return rendered("compare.html", comparisonPage{*c, Style()})
+	return rendered("compare.html", comparisonPage{*c, Style(), Script(), c.findings(), c.charts()})
 }
 
 // Write writes the comparison as text, with the figures of the whole runs and those of endpoints that
@@ -38,8 +42,43 @@ func changed(d Differences) []pairRow {
 	})
 }
 
-// pairRow is a pair formatted as text.
-type pairRow struct{ Name, A, B, Difference, Change, Finding string }
+// findings counts the figures by finding.
+func (c *Comparison) findings() map[string]int {
+	found := map[string]int{}
+	count := func(of any) {
+		for _, row := range rows(of) {
+			found[row.Finding]++
+		}
+	}
+	count(c.Total)
+	for i := range c.Endpoints {
+		count(c.Endpoints[i].Differences)
+	}
+	return found
+}
+
+// charts returns the charts that have the curves of both runs.
+func (c *Comparison) charts() []view {
+	a, b := c.sides[0], c.sides[1]
+	times := func(r *Report) ([]Percentile, uint64) { return r.Percentiles.Total, r.Total.Times.Total.Count }
+	first, n := times(a)
+	second, m := times(b)
+	views := []view{byPercentile("percentiles", "Response time", []string{"A", "B"}, max(n, m), first, second)}
+	for i, field := range [...]string{"TotalP99", "Rate"} {
+		p := mainPlans()[2*i]
+		p.curves = []curve{{"A", field, a.Timeline}, {"B", field, b.Timeline}}
+		if i == 0 {
+			p.title, p.about = "Response time p99", "The response time of all requests"
+		}
+		v, _ := p.view(fmt.Sprintf("curves-%d", i+1), max(a.Total.Seconds, b.Total.Seconds), nil)
+		views = append(views, v)
+	}
+	return views
+}
+
+// pairRow is a pair formatted as text; Both has A and B without their intervals. Short is the name of
+// the column of the table of endpoints, if the figure has one.
+type pairRow struct{ Name, Short, About, A, B, Both, Difference, Change, Finding string }
 
 // units contains functions that format figures, keyed by the unit in the tag of their field.
 var units = map[string]func(float64) string{
@@ -59,10 +98,22 @@ func rows(differences any) []pairRow {
 			if p.Low != nil {
 				difference += " (" + differenceText(p.Low, text) + " to " + differenceText(p.High, text) + ")"
 			}
-			list = append(list, pairRow{name, intervalText(p.A, text), intervalText(p.B, text), difference, changeText(p.Change), p.Finding})
+			a, b := intervalText(p.A, text), intervalText(p.B, text)
+			list = append(list, pairRow{name, f.Tag.Get("short"), f.Tag.Get("doc"), a, b, fromTo(shortened(a), shortened(b)), difference, changeText(p.Change), p.Finding})
 		}
 	}
 	return list
+}
+
+// fromTo formats two figures with their unit once: "84.1 → 81.5 ms".
+func fromTo(a, b string) string {
+	if a == b {
+		return a
+	}
+	if number, unit, found := strings.Cut(a, " "); found && strings.HasSuffix(b, " "+unit) {
+		a = number
+	}
+	return a + " → " + b
 }
 
 // differenceText formats a difference in the unit of its figures. The difference between two

@@ -2,84 +2,58 @@ package runs
 
 import (
 	"bytes"
-	"cmp"
+	"crypto/sha256"
 	"embed"
-	"fmt"
+	"encoding/base64"
 	"html/template"
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 
 	"mockserver/internal/statistics"
 	"mockserver/listener/observe/verdict"
 )
 
-// reportFiles contains the templates of reports, and their style, which is inserted into them.
+// reportFiles contains the templates of reports, and their styles and script, which are inserted into
+// them.
 //
 //go:embed report
 var reportFiles embed.FS
 
-// PagePolicy is the Content-Security-Policy of a page; such a page runs no scripts and loads
-// nothing.
-const PagePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+// Shared returns a file that the admin page has in common with reports: base.css or reading.js.
+func Shared(name string) []byte {
+	content, _ := reportFiles.ReadFile("report/" + name) // the file is embedded, so it exists
+	return content
+}
+
+// PagePolicy is the Content-Security-Policy of a page; such a page loads nothing, and runs only its
+// own script.
+func PagePolicy() string {
+	return "default-src 'none'; style-src 'unsafe-inline'; script-src '" + Hash(string(Script())) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+}
+
+// Hash returns the source expression of a policy that allows an inline style or script.
+func Hash(content string) string {
+	sum := sha256.Sum256([]byte(content))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
 
 // reportTemplates parses the templates the first time they are needed.
 var reportTemplates = sync.OnceValues(func() (*template.Template, error) {
 	return template.New("").Funcs(template.FuncMap{
-		"count": countText, "rate": rateText, "clock": clockText, "moment": momentText, "statuses": statusesText, "failed": func(r *Report) []string { return failedTexts(r.Total.Failed, r.Total.Requests) }, "faults": faultsText,
-		"legible": legible, "path": breakable,
+		"count": countText, "rate": rateText, "clock": clockText, "moment": momentText, "share": shareText, "ms": msText, "short": verdict.Short,
+		"part": partText, "stacked": stacked, "shortened": shortened, "failed": failedTexts, "legible": legible, "path": breakable, "rows": rows,
 		"seconds": func(s float64) string { return "for " + verdict.Short(s) + " s" },
 		"p50":     func(q Quantiles) string { return quantileText(q.Count, q.P50) },
 		"p99":     func(q Quantiles) string { return quantileText(q.Count, q.P99) },
 		"figure":  func(f statistics.Figure) string { return intervalText(&f, msText) },
 		"add1":    func(i int) int { return i + 1 },
-		"rows":    rows,
 		"signed":  func(n int64) string { return countText(uint64(max(n, 0))) },
-
-		"operations": operationsText, "share": shareText, "ms": msText, "short": verdict.Short,
-		"cores": func(figure *float64) string { return figureText(figure, verdict.Short) },
-		"times": times,
+		"cores":   func(figure *float64) string { return figureText(figure, verdict.Short) },
 	}).ParseFS(reportFiles, "report/*.html")
 })
-
-// timesRow is one table row of times, by percentile.
-type timesRow struct {
-	Name  string
-	Texts [6]string
-}
-
-// times returns how the requests to an endpoint spent their time. It omits empty distributions.
-func times(e EndpointReport) []timesRow {
-	var rows []timesRow
-	add := func(name string, q Quantiles) {
-		if q.Count == 0 {
-			return
-		}
-		row := timesRow{Name: name}
-		for i, f := range q.figures() {
-			row.Texts[i] = intervalText(f, msText)
-		}
-		row.Texts[len(row.Texts)-1] = msText(q.Max)
-		rows = append(rows, row)
-	}
-	if d := e.Declared; d != nil {
-		row := timesRow{Name: "declared"}
-		for i, ms := range [...]float64{d.P50, d.P90, d.P95, d.P99, d.P999} {
-			if row.Texts[i] = msText(ms); slices.Contains(d.Outside, percentiles[i].name) {
-				row.Texts[i] += ", outside"
-			}
-		}
-		row.Texts[len(row.Texts)-1] = none
-		rows = append(rows, row)
-	}
-	add("response time", e.Total)
-	add("injected", e.Injected)
-	add("late", e.InjectionError)
-	add("upstream", e.Upstream)
-	add("own time", e.Own)
-	return rows
-}
 
 // rendered executes a template.
 func rendered(name string, data any) ([]byte, error) {
@@ -96,25 +70,30 @@ func rendered(name string, data any) ([]byte, error) {
 
 // Style returns the style that each page contains.
 func Style() template.CSS {
-	text, _ := reportFiles.ReadFile("report/report.css") // the file is embedded, so it exists
-	return template.CSS(text)
+	return template.CSS(string(Shared("base.css")) + string(Shared("report.css")))
 }
+
+// Script returns the script that each page contains: it shows the values of charts.
+func Script() template.JS { return template.JS(Shared("reading.js")) }
 
 // reportPage is the data of the template of a report.
 type reportPage struct {
 	Report             *Report
 	Style              template.CSS
+	Script             template.JS
 	Begin, End, Length string
 	Shaded             bool
-	Figures, Setting   [][2]string
-	Curves, Bars       []view
+	Figures            []figureRow
+	Main, More, Bars   []view
+	Unmatched          []unmatchedGroup
 }
 
 // Page returns the report as a page that loads nothing.
 func (r *Report) Page() ([]byte, error) {
 	page := reportPage{
-		Report: r, Style: Style(), Begin: momentText(r.Begin), End: "now, it has not ended", Length: clockText(math.Round(r.Total.Seconds)),
-		Figures: r.figures(), Setting: r.setting(), Curves: r.curves(), Bars: r.distributions(),
+		Report: r, Style: Style(), Script: Script(), Begin: momentText(r.Begin), End: "now, it has not ended", Length: clockText(math.Round(r.Total.Seconds)),
+		Figures: r.figures(),
+		Main: r.curves("main", mainPlans(), true), More: r.curves("more", plans(), false), Bars: r.distributions(), Unmatched: grouped(r.Unmatched),
 	}
 	if r.End != nil {
 		page.End = momentText(*r.End)
@@ -123,46 +102,57 @@ func (r *Report) Page() ([]byte, error) {
 	return rendered("report.html", page)
 }
 
-// moreFigures are shown in addition to those that are compared: name, field and unit.
-var moreFigures = [...][3]string{
-	{"Requests by HTTP/2", "Protocols.H2", "count"}, {"Requests by HTTP/1.0", "Protocols.HTTP10", "count"},
-	{"Probe p99", "Probe.P99", "ms"}, {"Echo p99", "Echo.P99", "ms"},
-	{"Bytes received", "In", "count"}, {"Bytes sent", "Out", "count"},
+// moreFigures are shown in addition to those that are compared: name, field, unit and explanation.
+var moreFigures = [...][4]string{
+	{"Requests by HTTP/2", "Protocols.H2", "count", "requests in streams of HTTP/2"}, {"Requests by HTTP/1.0", "Protocols.HTTP10", "count", "requests by HTTP/1.0"},
+	{"Probe p99", "Probe.P99", "ms", "how late a goroutine that was due at a random time ran"}, {"Echo p99", "Echo.P99", "ms", "how long the server took to connect to itself and send a byte there and back"},
+	{"Bytes received", "In", "count", "bytes of request bodies"}, {"Bytes sent", "Out", "count", "bytes of response bodies"},
 }
 
+// figureRow is a figure of the whole run, with what it means.
+type figureRow struct{ Name, Text, About string }
+
 // figures returns the figures of the whole run.
-func (r *Report) figures() (list [][2]string) {
+func (r *Report) figures() (list []figureRow) {
 	total := r.source()
-	add := func(name, path, unit, json string) {
-		list = append(list, [2]string{name, intervalText(total.figure(path, json), units[unit])})
+	add := func(name, path, unit, json, about string) {
+		list = append(list, figureRow{name, intervalText(total.figure(path, json), units[unit]), about})
 	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[TotalDifferences]()) {
 		if name := f.Tag.Get("row"); name != "" {
-			add(name, f.Tag.Get("of"), f.Tag.Get("unit"), f.Tag.Get("json"))
+			add(name, f.Tag.Get("of"), f.Tag.Get("unit"), f.Tag.Get("json"), f.Tag.Get("doc"))
 		}
 	}
 	for _, f := range moreFigures {
-		add(f[0], f[1], f[2], "")
+		add(f[0], f[1], f[2], "", f[3])
 	}
 	return list
 }
 
-// setting returns what was served, and by which program on which machine.
-func (r *Report) setting() [][2]string {
-	m := &r.Machine
-	limit := none
-	if m.MemoryLimit > 0 {
-		limit = countText(uint64(m.MemoryLimit)) + " bytes"
+// unmatchedGroup are unmatched requests with the same nearest endpoint. The most frequent is its
+// UnmatchedReport, with the number of all.
+type unmatchedGroup struct {
+	UnmatchedReport
+	Others int
+}
+
+// grouped groups unmatched requests by the endpoint that their reason names first, in the order in
+// which the groups appear.
+func grouped(all []UnmatchedReport) (groups []unmatchedGroup) {
+	at := map[string]int{}
+	for _, u := range all {
+		_, key, found := strings.Cut(u.Reason, "; nearest: ")
+		if key, _, _ = strings.Cut(key, " ("); !found {
+			key = u.Reason
+		}
+		i, known := at[key]
+		if !known {
+			at[key] = len(groups)
+			groups = append(groups, unmatchedGroup{UnmatchedReport: u})
+			continue
+		}
+		groups[i].Count += u.Count
+		groups[i].Others++
 	}
-	changed := "no"
-	if r.Configuration.Changed {
-		changed = "yes, during the run"
-	}
-	return [][2]string{
-		{"version", r.Program.Version}, {"commit", cmp.Or(r.Program.Commit, none)}, {"Go", r.Program.Go},
-		{"configuration, SHA-256", r.Configuration.Hash}, {"configuration changed", changed},
-		{"endpoints declared", fmt.Sprint(r.Configuration.Endpoints)},
-		{"system", m.OS + "/" + m.Arch + " " + m.Kernel}, {"processor", cmp.Or(m.CPU, none)},
-		{"CPUs", fmt.Sprint(m.CPUs)}, {"GOMAXPROCS", fmt.Sprint(m.Procs)}, {"CPU limit, in cores", verdict.Short(m.CPULimit)}, {"memory limit", limit},
-	}
+	return groups
 }

@@ -27,6 +27,9 @@ type Point struct {
 
 	// Each figure below is the largest of the seconds of the point, except Throttled, which is
 	// their sum. A duration is nil if nothing was timed.
+	FailedShare       *float64 `json:"failed_share" doc:"share of the requests that a client saw fail, 0 to 1; null if there were none"`
+	TotalP50          *float64 `json:"total_p50" doc:"median of the response time; null if nothing was timed"`
+	TotalP99          *float64 `json:"total_p99" doc:"99th percentile of the response time"`
 	OwnP50            *float64 `json:"own_p50" doc:"median of the server's own time; null if nothing was timed"`
 	OwnP99            *float64 `json:"own_p99" doc:"99th percentile of the server's own time"`
 	InjectedP50       *float64 `json:"injected_p50" doc:"median of the declared latency; null if nothing was timed"`
@@ -51,12 +54,17 @@ func pointOf(s *verdict.Sample, at float64, trusted bool) Point {
 		}
 		return float64(n) / s.Seconds
 	}
+	var failed *float64
+	if s.Requests > 0 {
+		failed = new(float64(min(s.Failed.All, s.Requests)) / float64(s.Requests))
+	}
 	return Point{
 		At: at, Seconds: s.Seconds, Trusted: trusted,
 		Rate: s.Rate, Arrivals: s.ArrivalRate, Errors: each(s.Errors),
 		DeclaredErrors: each(s.DeclaredErrors), InjectedErrors: each(s.InjectedErrors), OwnErrors: each(s.OwnErrors), Unmatched: each(s.Unmatched), Faults: each(s.Faults), Limited: each(s.Limited + s.Refused),
-		InFlight: float64(s.InFlight),
-		OwnP50:   timed(s.Own, s.Own.P50), OwnP99: timed(s.Own, s.Own.P99),
+		InFlight:    float64(s.InFlight),
+		FailedShare: failed, TotalP50: timed(s.Total, s.Total.P50), TotalP99: timed(s.Total, s.Total.P99),
+		OwnP50: timed(s.Own, s.Own.P50), OwnP99: timed(s.Own, s.Own.P99),
 		InjectedP50: timed(s.Injected, s.Injected.P50), InjectedP99: timed(s.Injected, s.Injected.P99),
 		InjectionErrorP99: timed(s.InjectionError, s.InjectionError.P99), WebhookLagP99: timed(s.WebhookLag, s.WebhookLag.P99),
 		WebhooksPending: float64(s.WebhooksPending),

@@ -391,9 +391,6 @@ func hostileReport() *Report {
 		return Point{At: at, Seconds: 1, Trusted: trusted, Rate: 100 * at, OwnP50: new(0.1), OwnP99: new(0.4), CPU: new(0.5), PauseMax: new(0.2), Faults: 2}
 	}
 	end := sampledFrom.Add(3 * time.Second)
-	buckets := bucketsOf(harness.Histogram(0))
-	buckets[0].Count = 0
-	buckets[5].Count, buckets[len(buckets)-1].Count = 10, 20
 	return &Report{
 		Form: 1, ID: "1", Name: evil, Begin: sampledFrom, End: &end,
 		Verdict: RunVerdict{Text: "not trusted", Reasons: []RunCause{{Code: "own-p99", Text: evil}}, Changes: []Change{{At: 1, Reasons: []string{"own-p99"}}}, Unknown: []string{"steal"}},
@@ -403,7 +400,7 @@ func hostileReport() *Report {
 			Own: Quantiles{Count: 30, P50: figure(0.1), P99: figure(1500)},
 		}},
 		OtherEndpoints: 3, Unmatched: []UnmatchedReport{{Method: "GET", Host: evil, Path: "/" + evil, Status: 404, Count: 2, Reason: evil}}, OtherUnmatched: 4,
-		Histograms: Histograms{verdict.Times[[]Bucket]{Own: buckets}}, Timeline: []Point{p(1, true), p(2, false), p(3, true)},
+		Percentiles: Percentiles{verdict.Times[[]Percentile]{Own: percentilesOf(harness.Histogram(time.Millisecond, 3*time.Second))}}, Timeline: []Point{p(1, true), p(2, false), p(3, true)},
 		Program: Program{Version: evil}, Machine: Machine{OS: "linux", CPU: evil}, Configuration: Configuration{Hash: "abc"},
 	}
 }
@@ -427,7 +424,7 @@ func pageOf(t *testing.T, text []byte) page {
 			p.text = strings.TrimSuffix(p.text, " ")
 		case n.Type == html.ElementNode:
 			p.elements[n.Data] = append(p.elements[n.Data], n)
-		case n.Type == html.TextNode && n.Parent.Data != "style":
+		case n.Type == html.TextNode && n.Parent.Data != "style" && n.Parent.Data != "script":
 			p.text += n.Data + " "
 		}
 	}
@@ -443,12 +440,15 @@ func attribute(n *html.Node, name string) string {
 	return ""
 }
 
-// standsAlone checks that a page loads and runs nothing, and that its content is accessible to
-// screen readers.
+// standsAlone checks that a page loads nothing and runs only the script that its policy allows, and that
+// its content is accessible to screen readers.
 func standsAlone(t *testing.T, text []byte) page {
 	t.Helper()
 	p := pageOf(t, text)
-	for _, name := range []string{"script", "link", "img", "iframe", "object", "embed", "base", "form"} {
+	if scripts := p.elements["script"]; len(scripts) != 1 || !strings.Contains(PagePolicy(), Hash(scripts[0].FirstChild.Data)) {
+		t.Errorf("the policy %s does not allow the scripts", PagePolicy())
+	}
+	for _, name := range []string{"link", "img", "iframe", "object", "embed", "base", "form"} {
 		if n := len(p.elements[name]); n > 0 {
 			t.Errorf("%d %s elements", n, name)
 		}
@@ -489,7 +489,7 @@ func standsAlone(t *testing.T, text []byte) page {
 		}
 	}
 	style := p.elements["style"][0].FirstChild.Data
-	for _, query := range []string{"prefers-color-scheme: dark", "@media print"} {
+	for _, query := range []string{"light-dark(", "@media print"} {
 		if !strings.Contains(style, query) {
 			t.Errorf("the style has no %s", query)
 		}
@@ -509,7 +509,7 @@ func TestReport_HTMLStandsAloneAndEscapesWhatCameFromRequests(t *testing.T) {
 		t.Error("the length of the run is not rounded")
 	}
 	evil := report.Name
-	for _, shows := range []string{evil, "/" + evil, "GET /" + evil, "if " + evil, "own-p99", "1.5 s", "200: 29, 500: 1", "reset: 1", "And 3 with fewer", "And 4 other", "not trusted"} {
+	for _, shows := range []string{evil, "/" + evil, "GET /" + evil, "if " + evil, "own-p99", "1.5 s", "200: 29 (96.7\u00a0%)", "500: 1 (3.33\u00a0%)", "reset: 1", "And 3 with fewer", "And 4 other", "not trusted"} {
 		if !strings.Contains(p.text, shows) {
 			t.Errorf("the page does not show %q", shows)
 		}
@@ -520,9 +520,9 @@ func TestReport_HTMLStandsAloneAndEscapesWhatCameFromRequests(t *testing.T) {
 			charts++
 		}
 	}
-	// Rate, own time, faults, pauses, processor over time; the distribution of own time.
-	if figures := len(p.elements["figure"]); charts != 6 || figures != 6 {
-		t.Errorf("%d charts in %d figures, want 6: no chart without data", charts, figures)
+	// What clients get; own time, faults, pauses, processor over time; the distribution of own time.
+	if figures := len(p.elements["figure"]); charts != 8 || figures != 8 {
+		t.Errorf("%d charts in %d figures, want 8: no other chart without data", charts, figures)
 	}
 	if !strings.Contains(p.text, "shaded") || !bytes.Contains(text, []byte(`class="bad"`)) {
 		t.Error("the second that cannot be trusted is not marked")

@@ -63,13 +63,35 @@ func quantileText(count uint64, f statistics.Figure) string {
 
 func momentText(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// statusesText formats the number of replies by status: "200: 12, 404: 1".
-func statusesText(statuses map[int]uint64) string {
-	var all []string
-	for _, status := range slices.Sorted(maps.Keys(statuses)) {
-		all = append(all, fmt.Sprintf("%d: %s", status, countText(statuses[status])))
+// partText formats a part of a number, with its share: "12 (92 %)", without a line break.
+func partText(part, all uint64) string {
+	if part == 0 || all == 0 {
+		return countText(part)
 	}
-	return strings.Join(all, ", ")
+	return countText(part) + " (" + strings.Replace(shareText(float64(part)/float64(all)), " ", "\u00a0", 1) + ")"
+}
+
+// shortened returns the text of a figure without its interval, and "?" for one that is not determined.
+func shortened(text string) string {
+	text, _, _ = strings.Cut(text, " (")
+	return strings.Replace(text, notDetermined, "?", 1)
+}
+
+// stacked puts the interval of a figure, or its share, below it and in small letters.
+func stacked(text string) template.HTML {
+	figure, more, found := strings.Cut(text, " (")
+	switch {
+	case text == notDetermined:
+		return "<span class=\"unsure\">" + notDetermined + "</span>" // in two lines
+	case !found:
+		return template.HTML(html.EscapeString(text))
+	}
+	if low, high, isInterval := strings.Cut(more, " to "); isInterval {
+		if number, unit, _ := strings.Cut(low, " "); strings.HasSuffix(high, unit+")") {
+			more = number + " to " + high // the unit once
+		}
+	}
+	return template.HTML(html.EscapeString(figure) + " <small>(" + html.EscapeString(more) + "</small>")
 }
 
 // encodedLetters matches sequences of percent-encoded bytes outside ASCII.
@@ -111,31 +133,6 @@ func failedTexts(f verdict.Failed, requests uint64) []string {
 	return all
 }
 
-// faultsText lists the errors and faults of an endpoint. Faults are listed by type as well.
-func faultsText(e EndpointReport) string {
-	all := failedTexts(e.Failed, e.Requests)
-	for _, name := range slices.Sorted(maps.Keys(e.Faults)) {
-		all = append(all, name+": "+countText(e.Faults[name]))
-	}
-	return strings.Join(all, "; ")
-}
-
-// operationsText lists the operations on a set with their counts: "find: 12, insert: 3, insert
-// key_exists: 1".
-func operationsText(operations map[string]map[string]uint64) string {
-	var all []string
-	for _, name := range slices.Sorted(maps.Keys(operations)) {
-		for _, result := range slices.Sorted(maps.Keys(operations[name])) {
-			text := name + ": "
-			if result != "ok" {
-				text = name + " " + result + ": "
-			}
-			all = append(all, text+countText(operations[name][result]))
-		}
-	}
-	return strings.Join(all, ", ")
-}
-
 func figureText(figure *float64, text func(float64) string) string {
 	if figure == nil {
 		return none
@@ -170,11 +167,11 @@ func msText(ms float64) string {
 	return verdict.Short(ms/1000) + " s"
 }
 
-// countText formats a count in groups of three digits, with no line break between them.
+// countText formats a count in groups of three digits: "18,840".
 func countText(n uint64) string {
 	text := fmt.Sprint(n)
 	for at := len(text) - 3; at > 0; at -= 3 {
-		text = text[:at] + "\u202f" + text[at:]
+		text = text[:at] + "," + text[at:]
 	}
 	return text
 }

@@ -1,35 +1,29 @@
-// A line chart of the last minutes, on a canvas. The newest values are shown next to the canvas as
-// text. The label of the canvas contains them for screen readers.
+// A line chart of the last minutes, as SVG, with the runs in them. The newest values are in its legend,
+// and those under the pointer beside it.
 import { element, setText, moment } from "./format.js";
+import { reading } from "./reading.js";
 
 // shortest is the minimum number of seconds that a chart shows, however few samples there are. gap
 // is the number of seconds without a sample after which a line is interrupted.
 const shortest = 60;
 const gap = 5;
 
-// Chart shows lines {title, read, colour}: read returns the value of a sample, and colour is a
-// class in the style sheet. The function write formats values.
+// Chart shows lines {title, read}: read returns the value of a sample. The function write formats
+// values, and about is a sentence that says what they are.
 export class Chart {
-  constructor(place, { title, lines, write }) {
-    Object.assign(this, { title, lines, write });
-    this.top = element("span", {});
-    this.canvas = element("canvas", { role: "img", "aria-label": title });
-    this.from = element("span", {});
-    this.to = element("span", {});
+  constructor(place, { title, about, lines, write }) {
+    Object.assign(this, { title, lines, write, points: [] });
+    this.svg = shape("svg", { class: "chart", role: "img", tabindex: "0", "aria-label": title, "data-plot": "0 1 0 1" });
     this.now = lines.map(() => element("span", { class: "value" }));
-    this.swatches = lines.map((line) => element("span", { class: "swatch " + line.colour, "aria-hidden": "true" }));
-    const legend = element("ul", { class: "legend" }, ...lines.map((line, i) =>
-      element("li", {}, this.swatches[i], line.title + " ", this.now[i])));
-    place.append(element("figure", { class: "chart" },
-      element("figcaption", {}, element("span", {}, title), legend),
-      this.canvas,
-      element("div", { class: "axis", "aria-hidden": "true" }, this.from, this.top, this.to)));
-    new ResizeObserver(() => this.draw()).observe(this.canvas);
+    const legend = element("ul", { class: "legend" }, ...lines.map((line, i) => element("li", {}, swatch(i), line.title + " ", this.now[i])));
+    place.append(element("figure", { title: about }, element("figcaption", {}, title), legend, this.svg));
+    this.again = reading(this.svg, () => this.points);
+    new ResizeObserver(() => this.draw()).observe(this.svg);
   }
 
-  // show draws samples, which are {time, …}, the oldest first.
-  show(samples) {
-    this.samples = samples;
+  // show draws samples, which are {time, …}, the oldest first, and runs {name, begin, end}.
+  show(samples, runs) {
+    Object.assign(this, { samples, runs });
     this.draw();
   }
 
@@ -38,60 +32,72 @@ export class Chart {
     const times = samples.map((s) => Date.parse(s.time) / 1000);
     const values = this.lines.map((line) => samples.map(line.read));
     const most = Math.max(0, ...values.flat().filter(Number.isFinite));
-    const last = values.map((list) => list.at(-1));
-    const end = times.at(-1);
-    const length = Math.max(shortest, end - times[0]);
-    this.lines.forEach((line, i) => setText(this.now[i], this.write(last[i])));
-    setText(this.top, most > 0 ? "at most " + this.write(most) : "");
-    setText(this.from, samples.length > 0 ? moment((end - length) * 1000) : "");
-    setText(this.to, samples.length > 0 ? moment(end * 1000) : "");
-    this.canvas.setAttribute("aria-label", this.title + ": " +
-      this.lines.map((line, i) => line.title + " " + this.write(last[i])).join(", ") + "; at most " + this.write(most));
-    this.paint(values, most, times.map((t) => 1 - (end - t) / length), gap / length);
+    const end = times.at(-1) ?? 0;
+    const length = Math.max(shortest, end - times[0] || 0);
+    const place = (time) => 1 - (end - time) / length;
+    const texts = values.map((list) => list.map((v) => this.write(v)));
+    this.lines.forEach((_, i) => setText(this.now[i], this.write(values[i].at(-1))));
+    this.svg.setAttribute("aria-label", this.title + ": " + this.lines.map((line, i) => line.title + " " + this.write(values[i].at(-1))).join(", ") +
+      "; at most " + this.write(most) + ". The arrow keys read its values.");
+    this.points = times.map((time, i) => ({
+      at: place(time), text: [moment(time * 1000), ...this.lines.map((line, j) => line.title + ": " + texts[j][i])].join("\n"),
+    }));
+    this.paint(values, most, { places: times.map(place), far: gap / length, place, from: samples.length > 0 ? moment((end - length) * 1000) : "", to: samples.length > 0 ? moment(end * 1000) : "" });
+    this.again();
   }
 
-  // paint draws the values and the axis, whose marks go from 0 to the next round number. places are
-  // the positions of the values, and far is the length of a gap, all as fractions of the width.
-  paint(values, most, places, far) {
-    const { clientWidth: width, clientHeight: height } = this.canvas;
+  // paint draws the runs, the axes and the lines. The vertical axis goes from 0 to the next round number.
+  paint(values, most, { places, far, place, from, to }) {
+    const { width, height } = this.svg.getBoundingClientRect();
     if (width === 0 || height === 0) return;
-    const { pen, size } = this.pen(width, height);
+    const size = parseFloat(getComputedStyle(this.svg).fontSize);
     const step = roundStep(most / 2);
     const top = step * Math.max(1, Math.ceil(most / step - 1e-9));
     const marks = Array.from({ length: Math.round(top / step) + 1 }, (_, i) => i * step);
     const texts = marks.map((mark) => (most > 0 || mark === 0 ? this.write(mark) : ""));
-    const left = Math.max(...texts.map((text) => pen.measureText(text).width)) + size / 2;
-    const y = (value) => size / 2 + (height - size) * (1 - value / top);
-    marks.forEach((mark, i) => {
-      pen.fillText(texts[i], left - size / 2, y(mark));
-      stroke(pen, [[left, y(mark)], [width, y(mark)]]);
-    });
-    pen.lineWidth = size / 6;
-    pen.lineJoin = "round";
+    const plot = [Math.max(...texts.map((text) => text.length)) * size * 0.58 + size / 2, width - 1, size * 1.3, height - size * 1.6];
+    const [left, right, upper, lower] = plot;
+    const x = (share) => left + share * (right - left);
+    const y = (value) => lower - (lower - upper) * value / top;
+    const shapes = (this.runs ?? []).flatMap((run) => marked(run, place, x, plot, size));
+    marks.forEach((mark, i) => shapes.push(
+      shape("line", { class: "rule", x1: left, x2: right, y1: y(mark), y2: y(mark) }),
+      label(texts[i], left - size / 2, y(mark) + size / 3, "end")));
+    shapes.push(label(from, left, height - size / 4, "start"), label(to, right, height - size / 4, "end"));
     values.forEach((list, i) => {
-      pen.strokeStyle = getComputedStyle(this.swatches[i]).backgroundColor;
-      pen.setLineDash(i % 2 === 1 ? [size / 2, size / 4] : []);
-      const points = list.map((v, x) => (Number.isFinite(v) ? [left + places[x] * (width - left), y(v)] : undefined));
-      for (const run of runs(points, far * (width - left))) stroke(pen, run);
+      const points = list.map((v, at) => (Number.isFinite(v) ? [x(places[at]), y(v)] : undefined));
+      const path = pieces(points, far * (right - left)).map(([first, ...rest]) => "M" + first + "h0.1" + rest.map((p) => "L" + p).join("")).join("");
+      shapes.push(shape("path", { class: "line s" + (i + 1), d: path }));
     });
+    this.svg.setAttribute("viewBox", [0, 0, width, height].join(" "));
+    this.svg.dataset.plot = plot.join(" ");
+    this.svg.replaceChildren(...shapes);
   }
+}
 
-  // pen clears the canvas, and returns a drawing context that is prepared for the axis, and the
-  // font size.
-  pen(width, height) {
-    const scale = window.devicePixelRatio || 1;
-    this.canvas.width = Math.round(width * scale);
-    this.canvas.height = Math.round(height * scale);
-    const pen = this.canvas.getContext("2d");
-    pen.scale(scale, scale);
-    const letters = getComputedStyle(this.from);
-    pen.font = letters.fontSize + " " + letters.fontFamily;
-    pen.fillStyle = letters.color;
-    pen.textAlign = "right";
-    pen.textBaseline = "middle";
-    pen.strokeStyle = getComputedStyle(this.canvas).borderBottomColor;
-    return { pen, size: parseFloat(letters.fontSize) };
-  }
+// shape makes an element of SVG.
+function shape(name, attributes, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+const label = (text, x, y, anchor) => shape("text", { class: "tick", x, y, "text-anchor": anchor }, text);
+
+const swatch = (i) => shape("svg", { class: "swatch", viewBox: "0 0 36 14", "aria-hidden": "true" }, shape("path", { class: "line s" + (i + 1), d: "M2 7H34" }));
+
+// marked returns the shapes that mark a run: its time, and as much of its name as fits.
+function marked(run, place, x, [left, right, upper, lower], size) {
+  const from = Math.max(x(place(Date.parse(run.begin) / 1000)), left);
+  const to = run.end ? Math.min(x(place(Date.parse(run.end) / 1000)), right) : right;
+  if (to <= from) return [];
+  const fits = Math.floor((to - from) / (size * 0.62));
+  const name = run.name.length <= fits ? run.name : fits > 4 ? run.name.slice(0, fits - 1) + "…" : "";
+  return [
+    shape("rect", { class: "run", x: from, y: 0, width: Math.max(to - from, 1), height: lower }, shape("title", {}, "run " + run.name)),
+    label(name, from + size / 3, size, "start"),
+  ];
 }
 
 // roundStep returns the largest number that is not above most and is 1, 2 or 5 times a power of
@@ -102,20 +108,12 @@ function roundStep(most) {
   return power * (most / power >= 5 ? 5 : most / power >= 2 ? 2 : 1);
 }
 
-// runs splits the points at the gaps, where a value or samples are missing.
-function runs(points, far) {
+// pieces splits the points at the gaps, where a value or samples are missing.
+function pieces(points, far) {
   const all = [[]];
   for (const point of points) {
     if (all.at(-1).length > 0 && (!point || point[0] - all.at(-1).at(-1)[0] > far)) all.push([]);
     if (point) all.at(-1).push(point);
   }
-  return all.filter((run) => run.length > 0);
-}
-
-function stroke(pen, points) {
-  pen.beginPath();
-  pen.moveTo(...points[0]);
-  for (const point of points.slice(1)) pen.lineTo(...point);
-  if (points.length === 1) pen.lineTo(points[0][0] + 3, points[0][1]); // shows a single point
-  pen.stroke();
+  return all.filter((piece) => piece.length > 0);
 }

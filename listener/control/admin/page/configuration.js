@@ -25,10 +25,10 @@ export class Configuration {
       size: 100,
       empty: "No settings to show.",
       columns: [
-        { name: "flag", title: "Setting", first: true, value: (s) => s.flag, text: (s) => s.flag },
-        { name: "value", title: "Value", kind: "wide", text: (s) => s.value || none },
-        { name: "given", title: "Given", kind: "short", value: (s) => Number(s.default), text: (s) => (s.default ? "by default" : "yes") },
-        { name: "variable", title: "Variable", kind: "short", value: (s) => s.variable, text: (s) => s.variable || none },
+        { name: "flag", title: "Setting", about: "The flag of the setting.", first: true, value: (s) => s.flag, text: (s) => s.flag },
+        { name: "value", title: "Value", about: "The value that is used.", kind: "wide", text: (s) => s.value || none },
+        { name: "given", title: "Given", about: "Whether it was given, or is the default.", kind: "short", value: (s) => Number(s.default), text: (s) => (s.default ? "by default" : "yes") },
+        { name: "variable", title: "Variable", about: "The environment variable that sets it too.", kind: "short", value: (s) => s.variable, text: (s) => s.variable || none },
       ],
     });
     this.settings.look = (s) => (s.default ? "quiet" : "");
@@ -39,10 +39,10 @@ export class Configuration {
       find: (e) => [e.endpoint, e.host, e.if, e.at, e.summary, e.operation].join(" "),
       empty: "No endpoints are served.",
       columns: [
-        { name: "endpoint", title: "Endpoint", first: true, value: (e) => e.endpoint, text: (e) => e.endpoint + (e.host ? " · " + e.host : "") },
-        { name: "if", title: "If", kind: "wide", text: (e) => e.if || none },
-        { name: "has", title: "Has", kind: "wide", text: (e) => e.has?.join(", ") || none },
-        { name: "at", title: "Declared at", kind: "wide", value: (e) => e.at, text: (e) => [e.at, e.operation].filter(Boolean).join(" · ") || none },
+        { name: "endpoint", title: "Endpoint", about: "Method, path and host.", first: true, value: (e) => e.endpoint, text: (e) => e.endpoint + (e.host ? " · " + e.host : "") },
+        { name: "if", title: "If", about: "The condition under which it answers.", kind: "wide", text: (e) => e.if || none },
+        { name: "has", title: "Has", about: "Which keys it declares.", kind: "wide", text: (e) => e.has?.join(", ") || none },
+        { name: "at", title: "Declared at", about: "File, line and column of its declaration.", kind: "wide", value: (e) => e.at, text: (e) => [e.at, e.operation].filter(Boolean).join(" · ") || none },
       ],
     });
     this.wait = 0;

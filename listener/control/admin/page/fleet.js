@@ -16,13 +16,13 @@ export class Fleet {
       size: 20,
       empty: "No replica was found.",
       columns: [
-        { name: "address", title: "Replica", first: true, value: (m) => m.address, text: (m) => m.address + (m.self ? " (this one)" : "") },
-        { name: "ready", title: "Ready", kind: "wide", value: ready, text: ready },
-        { name: "timing", title: "Timing", kind: "wide", value: timing, text: timing },
-        { name: "configuration", title: "Configuration", kind: "short", value: (m) => m.fingerprint, text: (m) => m.fingerprint.slice(0, 12) || none },
-        { name: "version", title: "Version", kind: "short", value: (m) => m.version, text: (m) => m.version || none },
-        { name: "cpus", title: "CPUs", number: true, value: (m) => m.cpu_limit, text: (m) => (m.silent ? none : String(m.cpu_limit)) },
-        { name: "since", title: "Since", kind: "short", value: (m) => Date.parse(m.since), text: (m) => (m.silent ? none : moment(m.since)) },
+        { name: "address", title: "Replica", about: "The admin address of the replica.", first: true, value: (m) => m.address, text: (m) => m.address + (m.self ? " (this one)" : "") },
+        { name: "ready", title: "Ready", about: "Whether it accepts requests.", kind: "wide", value: ready, text: ready },
+        { name: "timing", title: "Timing", about: "Whether its timing can be trusted now.", kind: "wide", value: timing, text: timing },
+        { name: "configuration", title: "Configuration", about: "The beginning of the fingerprint of what it serves.", kind: "short", value: (m) => m.fingerprint, text: (m) => m.fingerprint.slice(0, 12) || none },
+        { name: "version", title: "Version", about: "The version of the program.", kind: "short", value: (m) => m.version, text: (m) => m.version || none },
+        { name: "cpus", title: "CPUs", about: "The cores that it may use.", number: true, value: (m) => m.cpu_limit, text: (m) => (m.silent ? none : String(m.cpu_limit)) },
+        { name: "since", title: "Since", about: "When it started.", kind: "short", value: (m) => Date.parse(m.since), text: (m) => (m.silent ? none : moment(m.since)) },
       ],
     });
     const form = document.getElementById("fleet-run-start");

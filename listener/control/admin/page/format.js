@@ -50,8 +50,10 @@ export const legible = (text) => text.replace(/(?:%[89a-f][\da-f])+/gi, (bytes) 
   }
 });
 
+// pairs returns a list of [name, text], without those whose text is empty.
+export const pairs = (list) => element("dl", { class: "pairs" }, ...list.filter(([, text]) => text).flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)]));
+
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
-const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 const exact = new Intl.NumberFormat("en", { maximumFractionDigits: 20 });
 
 export const none = "–";
@@ -63,7 +65,7 @@ export function rate(n) {
   if (n === undefined || n === null || Number.isNaN(n)) return none;
   if (n === 0) return "0";
   if (n < 10) return n.toFixed(n < 0.1 ? 2 : 1);
-  return n < 10000 ? whole.format(n) : short.format(n);
+  return whole.format(n);
 }
 
 // duration formats seconds: "48 µs", "1.25 ms", "2 min 3 s".
@@ -118,10 +120,11 @@ export function moment(text) {
   return day + at.toLocaleTimeString("en-GB");
 }
 
-// statuses formats the number of answers by status: "200 × 12, 404 × 3".
+// statuses formats the number of answers by status, with their shares: "200 × 12 (80 %), 404 × 3 (20 %)".
 export function statuses(by) {
   const entries = Object.entries(by ?? {}).sort(([a], [b]) => a - b);
-  return entries.map(([status, n]) => (status === "0" ? "others" : status) + "\u00a0×\u00a0" + (n < 10000 ? whole : short).format(n)).join(", ") || none;
+  const all = entries.reduce((sum, [, n]) => sum + n, 0);
+  return entries.map(([status, n]) => ((status === "0" ? "others" : status) + " × " + whole.format(n) + " (" + share(n / all) + ")").replaceAll(" ", "\u00a0")).join(", ") || none;
 }
 
 // named formats counts by name.

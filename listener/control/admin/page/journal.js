@@ -1,6 +1,6 @@
 // The last unmatched requests, and the requests in the journal, with filters. The content of
 // requests is shown only as text.
-import { element, setText, legible, count, ms, bytes, moment, named, none } from "./format.js";
+import { element, pairs, setPath, setText, legible, count, ms, bytes, moment, named, none } from "./format.js";
 import { Table } from "./table.js";
 import { detail, confirmed } from "./dialog.js";
 
@@ -42,33 +42,50 @@ const opening = (row) => {
 const cut = (text) => (text.length > 160 ? text.slice(0, 160) + "…" : text);
 const line = (x) => cut(legible(x.method + " " + x.target));
 
-// why returns the reason without its beginning, which repeats the request.
-function why(m) {
-  const said = "no endpoint is declared for " + m.method + " " + m.path + "; ";
-  return legible(m.reason.startsWith(said) ? m.reason.slice(said.length) : m.reason) || none;
+// parted returns the nearest endpoint that a reason names, and the reason without its beginning, which
+// repeats the request. Without a nearest endpoint it returns the whole reason.
+function parted(m) {
+  const [, near] = m.reason.split("; nearest: ");
+  return near === undefined ? ["", legible(m.reason)] : [near.replace(/ \(.*/s, ""), legible(near)];
 }
 
 // few is the number of different requests at which the list begins to be fetched less often than
 // once a second. After a flood of requests, the list may have a thousand entries.
 const few = 200;
 
-// Unmatched shows the different requests that no endpoint answered, each with the reason for the
-// last one, which names the nearest endpoints.
+// shownOfGroup is the number of requests that a group names.
+const shownOfGroup = 3;
+
+// groups returns the requests by the endpoint that is nearest to them, in the order of the newest.
+function groups(unmatched) {
+  const all = new Map();
+  for (const m of unmatched) {
+    const [near, reason] = parted(m);
+    const id = near || reason;
+    const group = all.get(id) ?? { id, near, reason, members: [], count: 0, last: m.last };
+    group.members.push(m);
+    group.count += m.count;
+    all.set(id, group);
+  }
+  for (const group of all.values()) group.members.sort((a, b) => b.count - a.count || Date.parse(a.first) - Date.parse(b.first));
+  return [...all.values()];
+}
+
+// Unmatched shows the requests that no endpoint answered, grouped by the nearest endpoint, each group
+// with its most frequent requests and the reason for the last one.
 export class Unmatched {
   constructor(place) {
     this.table = new Table(place, {
-      caption: "Last unmatched requests",
-      id: (m) => JSON.stringify([m.method, m.host, m.path]),
-      find: (m) => [m.method, m.host, m.path, legible(m.path), m.reason].join(" "),
+      caption: "Last unmatched requests, by the nearest endpoint",
+      id: (g) => g.id,
+      find: (g) => [g.id, g.reason, ...g.members.flatMap((m) => [m.method, m.host, m.path, legible(m.path)])].join(" "),
       sort: "last", descending: true, size: 20,
       empty: "No unmatched requests.",
       columns: [
-        { name: "request", title: "Request", first: true, value: (m) => m.path, text: (m) => cut(legible(m.method + " " + m.path)), cell: (row) => this.opening(row) },
-        { name: "host", title: "Host", value: (m) => m.host, text: (m) => m.host || none },
-        { name: "count", title: "Times", number: true, value: (m) => m.count, text: (m) => count(m.count) },
-        { name: "last", title: "Last", kind: "short", value: (m) => Date.parse(m.last), text: (m) => moment(m.last) },
-        { name: "status", title: "Status", number: true, value: (m) => m.status, text: (m) => String(m.status) },
-        { name: "reason", title: "Reason, and the nearest endpoints", kind: "wide", text: why },
+        { name: "request", title: "Requests", about: "The most frequent requests with the same nearest endpoint, and how often each arrived.", first: true, cell: (row) => this.cell(row), fill: (cell, g) => this.fill(cell, g) },
+        { name: "count", title: "Times", about: "How often all of them arrived.", number: true, value: (g) => g.count, text: (g) => count(g.count) },
+        { name: "last", title: "Last", about: "When the last of them arrived.", kind: "short", value: (g) => Date.parse(g.last), text: (g) => moment(g.last) },
+        { name: "reason", title: "Nearest endpoints, and why they do not match", about: "The endpoints that are most similar to the last request, each with the reason why it did not match.", kind: "wide", value: (g) => g.reason, text: (g) => g.reason },
       ],
     });
     this.note = element("p", { class: "note" });
@@ -80,28 +97,43 @@ export class Unmatched {
     if (this.wait-- > 0) return;
     const { unmatched, distinct } = await get("unmatched");
     this.wait = Math.floor(unmatched.length / few);
-    this.table.show(unmatched);
+    this.table.show(groups(unmatched));
     setText(this.note, distinct > unmatched.length ? count(distinct) + " different requests arrived; the latest are kept." : "");
   }
 
-  // opening returns a button that shows the last request of a row as long as the journal contains
-  // it, and otherwise only the data of the row.
-  opening(row) {
-    const open = async () => {
-      const m = row();
-      const found = await this.change((_, get) => get("journal", { kept: "unmatched", method: m.method, path: m.path, limit: 50 }));
-      const whole = found?.requests.find((x) => x.host === m.host);
-      if (whole) show(whole);
-      else if (found) detail(m.method + " " + m.path, pairs([["Host", m.host], ["Status", String(m.status)], ["Reason", m.reason], ["First", m.first], ["Last", m.last], ["Times", count(m.count)]]),
-        element("p", { class: "note" }, "These requests are no longer in the journal."));
-    };
-    return element("button", { type: "button", class: "open", "aria-haspopup": "dialog", onclick: open }, element("span", { class: "text" }));
+  // cell returns an element with a button for each request that a group names, which fill writes.
+  cell(row) {
+    const lines = Array.from({ length: shownOfGroup }, (_, i) => element("div", {},
+      element("button", { type: "button", class: "open", "aria-haspopup": "dialog", onclick: () => this.open(row().members[i]) }, element("span", { class: "text" })),
+      element("span", { class: "times" })));
+    return element("div", {}, ...lines, element("span", { class: "note" }));
+  }
+
+  fill(cell, { members }) {
+    for (let i = 0; i < shownOfGroup; i++) {
+      const line = cell.children[i];
+      line.hidden = i >= members.length;
+      if (line.hidden) continue;
+      setPath(line.querySelector(".text"), cut(legible(members[i].method + " " + members[i].path)));
+      setText(line.lastChild, members.length > 1 && members[i].count > 1 ? " × " + count(members[i].count) : "");
+    }
+    setText(cell.lastChild, members.length > shownOfGroup ? "and " + count(members.length - shownOfGroup) + " other paths" : "");
+  }
+
+  // open shows the last request of a kind as long as the journal contains it, and otherwise only what
+  // is known of the kind.
+  async open(m) {
+    const found = await this.change((_, get) => get("journal", { kept: "unmatched", method: m.method, path: m.path, limit: 50 }));
+    const whole = found?.requests.find((x) => x.host === m.host);
+    if (whole) show(whole);
+    else if (found) detail(m.method + " " + m.path, pairs([["Host", m.host], ["Status", String(m.status)], ["Reason", m.reason], ["First", m.first], ["Last", m.last], ["Times", count(m.count)]]),
+      element("p", { class: "note" }, "These requests are no longer in the journal."));
   }
 }
 
 // filters are [parameter, title, an example, choices].
 const filters = [
-  ["kept", "Kept as", "", ["", "unmatched", "error", "slow", "sample"]],
+  ["kept", "Kept as", "", ["matched", "error", "slow", "sample", "unmatched", ""]],
   ["endpoint", "Endpoint", "GET /users/:id"],
   ["method", "Method", "GET"],
   ["path", "Path", "/users/*"],
@@ -114,9 +146,10 @@ export class Journal {
     this.tally = place.querySelector("#journal-tally");
     this.form = place.querySelector("#journal-filter");
     this.feed = new Feed(200);
+    this.feed.clear({ kept: "matched" }); // the unmatched ones have a part of their own
     for (const [name, title, example, choices] of filters) {
       const field = choices
-        ? element("select", { name }, ...choices.map((c) => element("option", { value: c }, c || "any")))
+        ? element("select", { name }, ...choices.map((c) => element("option", { value: c }, { "": "anything", matched: "all but unmatched" }[c] ?? c)))
         : element("input", { name, type: "search", autocomplete: "off", spellcheck: "false", placeholder: example, size: String(Math.max(8, example.length)) });
       this.form.append(element("label", {}, title + " ", field));
     }
@@ -137,12 +170,12 @@ export class Journal {
       empty: "The journal has no matching requests.",
       columns: [
         { name: "request", title: "Request", first: true, value: line, text: line, cell: opening },
-        { name: "time", title: "Time", kind: "short", value: (x) => Date.parse(x.time), text: (x) => moment(x.time) },
-        { name: "host", title: "Host", value: (x) => x.host, text: (x) => x.host || none },
-        { name: "kept", title: "Kept as", value: (x) => x.kept, text: (x) => x.kept },
-        { name: "status", title: "Status", number: true, value: (x) => x.status, text: (x) => String(x.status) },
-        { name: "took", title: "Took", number: true, value: (x) => x.took_ms, text: (x) => ms(x.took_ms) },
-        { name: "endpoint", title: "Endpoint", kind: "wide", value: (x) => x.endpoint, text: (x) => x.endpoint || none },
+        { name: "time", title: "Time", about: "When the request arrived.", kind: "short", value: (x) => Date.parse(x.time), text: (x) => moment(x.time) },
+        { name: "host", title: "Host", about: "The host that the request names.", value: (x) => x.host, text: (x) => x.host || none },
+        { name: "kept", title: "Kept as", about: "Why the journal keeps it: an error, unmatched, one of the slowest, or a sample.", value: (x) => x.kept, text: (x) => x.kept },
+        { name: "status", title: "Status", about: "Status of the response.", number: true, value: (x) => x.status, text: (x) => String(x.status) },
+        { name: "took", title: "Took", about: "From the request to the end of its response, with its latency.", number: true, value: (x) => x.took_ms, text: (x) => ms(x.took_ms) },
+        { name: "endpoint", title: "Endpoint", about: "The endpoint that answered.", kind: "wide", value: (x) => x.endpoint, text: (x) => x.endpoint || none },
       ],
     });
   }
@@ -170,10 +203,6 @@ function show(x) {
       ["Took", ms(x.took_ms)], ["of which injected", x.injected_ms > 0 ? ms(x.injected_ms) : ""], ["Host", x.host], ["Client", x.remote], ["Kept as", x.kept],
     ]),
     ...message("Request", x.request), ...message("Response", x.response));
-}
-
-function pairs(list) {
-  return element("dl", { class: "pairs" }, ...list.filter(([, value]) => value).flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
 }
 
 function message(title, m) {

@@ -21,8 +21,7 @@ const often = 1000;
 const seldom = 15000;
 const longest = 30000;
 
-const overview = new Overview();
-const run = new RunHead();
+const overview = new Overview(new RunHead());
 const parts = {
   runs: new Runs($("runs")),
   endpoints: new Endpoints($("endpoints")),
@@ -68,7 +67,7 @@ async function ask() {
   try {
     const names = shown();
     // While the page is paused, only a part that the user opens is fetched.
-    const above = state.paused && state.since ? [] : [overview.ask(get), run.ask(get)];
+    const above = state.paused && state.since ? [] : [overview.ask(get)];
     await Promise.all([...above, ...names.map((name) => parts[name].ask(get))]);
     answered();
   } catch (cause) {

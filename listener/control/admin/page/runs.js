@@ -11,8 +11,7 @@ const word = ({ running, verdict }) => (running ? "running" : !verdict ? none : 
 
 // RunHead shows the run that is under way, or the one that ended last, at the head of every part.
 export class RunHead {
-  async ask(get) {
-    const [run] = (await get("runs", { limit: 1 })).runs;
+  show(run) {
     const state = !run ? "no run yet" : run.running ? "running" : "ended";
     setText($("run-state"), state);
     $("run-now").className = run?.running ? "running" : "";
@@ -42,13 +41,13 @@ export class Runs {
       sort: "begin", descending: true, size: 20,
       empty: "No run has been started yet. A run produces a report on the time between its start and its stop.",
       columns: [
-        { name: "name", title: "Run", first: true, value: (r) => r.name, text: (r) => r.name },
-        { name: "begin", title: "Started", kind: "short", value: (r) => Date.parse(r.begin), text: (r) => moment(r.begin) },
-        { name: "end", title: "Ended", kind: "short", value: (r) => (r.end ? Date.parse(r.end) : Infinity), text: (r) => (r.end ? moment(r.end) : "running") },
-        { name: "took", title: "Took", number: true, value: (r) => r.seconds, text: (r) => duration(r.seconds) },
-        { name: "requests", title: "Requests", number: true, value: (r) => r.requests, text: (r) => count(r.requests) },
-        { name: "rate", title: "Rate/s", number: true, value: (r) => r.rate, text: (r) => rate(r.rate) },
-        { name: "verdict", title: "Timing", value: word, text: word },
+        { name: "name", title: "Run", about: "The name that the run was given.", first: true, value: (r) => r.name, text: (r) => r.name },
+        { name: "begin", title: "Started", about: "When it began.", kind: "short", value: (r) => Date.parse(r.begin), text: (r) => moment(r.begin) },
+        { name: "end", title: "Ended", about: "When it ended.", kind: "short", value: (r) => (r.end ? Date.parse(r.end) : Infinity), text: (r) => (r.end ? moment(r.end) : "running") },
+        { name: "took", title: "Took", about: "How long it took.", number: true, value: (r) => r.seconds, text: (r) => duration(r.seconds) },
+        { name: "requests", title: "Requests", about: "Requests that were answered in it.", number: true, value: (r) => r.requests, text: (r) => count(r.requests) },
+        { name: "rate", title: "Rate/s", about: "Requests a second.", number: true, value: (r) => r.rate, text: (r) => rate(r.rate) },
+        { name: "verdict", title: "Timing", about: "Whether its timing can be trusted.", value: word, text: word },
         { name: "actions", title: "Actions", kind: "wide", cell: (row) => this.buttons(row) },
       ],
     });

@@ -19,15 +19,15 @@ export class State {
       sort: "name",
       empty: "No set of rows is declared.",
       columns: [
-        { name: "name", title: "Set", first: true, value: (s) => s.name, text: (s) => s.name },
-        { name: "rows", title: "Rows", number: true, value: (s) => s.rows, text: (s) => count(s.rows) },
-        { name: "changes", title: "Changes", number: true, value: (s) => s.changes, text: (s) => count(s.changes) },
-        { name: "parts", title: "Parts", number: true, value: (s) => s.parts, text: (s) => count(s.parts) },
-        { name: "bytes", title: "Memory", number: true, value: (s) => s.bytes, text: (s) => bytes(s.bytes) },
-        { name: "moves", title: "Moves", number: true, value: (s) => s.moves, text: (s) => count(s.moves) },
-        { name: "conflicts", title: "Conflicts", number: true, value: (s) => s.conflicts, text: (s) => count(s.conflicts) },
-        { name: "given-up", title: "Given up", number: true, value: (s) => s.given_up, text: (s) => count(s.given_up) },
-        { name: "operations", title: "Operations", kind: "wide", text: (s) => done(s.operations) },
+        { name: "name", title: "Set", about: "Name of the set of rows.", first: true, value: (s) => s.name, text: (s) => s.name },
+        { name: "rows", title: "Rows", about: "Rows that requests find, without isolated parts.", number: true, value: (s) => s.rows, text: (s) => count(s.rows) },
+        { name: "changes", title: "Changes", about: "Rows that requests have added, changed or deleted.", number: true, value: (s) => s.changes, text: (s) => count(s.changes) },
+        { name: "parts", title: "Parts", about: "Isolated parts that have changes.", number: true, value: (s) => s.parts, text: (s) => count(s.parts) },
+        { name: "bytes", title: "Memory", about: "Memory of the changes.", number: true, value: (s) => s.bytes, text: (s) => bytes(s.bytes) },
+        { name: "moves", title: "Moves", about: "Changes that rows made by themselves.", number: true, value: (s) => s.moves, text: (s) => count(s.moves) },
+        { name: "conflicts", title: "Conflicts", about: "Requests that were answered again because rows that they had read had changed.", number: true, value: (s) => s.conflicts, text: (s) => count(s.conflicts) },
+        { name: "given-up", title: "Given up", about: "Changes that were dropped for lack of room.", number: true, value: (s) => s.given_up, text: (s) => count(s.given_up) },
+        { name: "operations", title: "Operations", about: "Operations of requests, and their results.", kind: "wide", text: (s) => done(s.operations) },
         { name: "actions", title: "Actions", kind: "wide", cell: (row) => this.buttons(row) },
       ],
     });
@@ -47,8 +47,8 @@ export class State {
       size: 20,
       empty: "No rows.",
       columns: [
-        { name: "row", title: "Row", first: true, kind: "wide", text: (r) => r.text },
-        { name: "part", title: "Part", kind: "short", text: (r) => r.part || none },
+        { name: "row", title: "Row", about: "The row as JSON.", first: true, kind: "wide", text: (r) => r.text },
+        { name: "part", title: "Part", about: "The isolated part that the row is in.", kind: "short", text: (r) => r.part || none },
       ],
     });
   }

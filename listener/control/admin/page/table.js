@@ -2,13 +2,14 @@
 // the document. On a narrow screen the table scrolls in a box, with its head. In the wall view some
 // rows have another layout, so the roles of a table are set explicitly: they would be lost with the
 // layout.
-import { element, setText, setPath, count } from "./format.js";
+import { element, pairs, setText, setPath, count, none } from "./format.js";
 
 const pageSize = 50;
 
-// Table is filled by show, any number of times. Columns are {name, title, text, value, number,
-// first, cell}: text returns the text of a cell, and value returns the value to sort by; a column
-// without value cannot be sorted. cell makes an element once for each row, such as buttons.
+// Table is filled by show, any number of times. Columns are {name, title, about, text, value, number,
+// first, cell, optional}: about says what it contains, text returns the text of a cell, and value returns
+// the value to sort by; a column without value cannot be sorted. cell makes an element once for each row,
+// such as buttons, and fill updates it. An optional column is hidden while no row has anything in it.
 export class Table {
   constructor(place, { caption, columns, id, sort, descending, find, empty, size }) {
     Object.assign(this, { columns, id, find, empty, size: size ?? pageSize });
@@ -34,11 +35,13 @@ export class Table {
     this.on = element("button", { type: "button", onclick: () => this.turn(1) }, "Next");
     this.pages = element("div", { class: "pages" }, this.back, this.where, this.on);
     this.box = element("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": caption }, this.table);
-    place.append(this.controls(caption), this.box, this.nothing, this.pages);
+    const abouts = this.columns.filter((column) => column.about).map((column) => [column.title, column.about]);
+    this.meanings = abouts.length > 0 ? element("details", { class: "meanings" }, element("summary", {}, "What the columns mean"), pairs(abouts)) : "";
+    place.append(this.controls(caption), this.box, this.nothing, this.pages, this.meanings);
   }
 
   heading(column) {
-    const cell = element("th", { role: "columnheader", scope: "col", class: "at-" + column.name + (column.number ? " number" : "") });
+    const cell = element("th", { role: "columnheader", scope: "col", title: column.about, class: "at-" + column.name + (column.number ? " number" : "") });
     if (!column.value) {
       cell.append(column.title);
       return cell;
@@ -140,11 +143,15 @@ export class Table {
       const made = this.made.get(id) ?? this.make(id, byID.get(id));
       if (this.body.children[i] !== made.line) this.body.insertBefore(made.line, this.body.children[i] ?? null);
       made.row = byID.get(id);
+      this.columns.forEach((column, j) => column.fill?.(made.texts[j], made.row));
       this.columns.forEach((column, j) => { if (column.text) (column.number ? setText : setPath)(made.texts[j], column.text(made.row)); });
       const look = this.look?.(made.row) ?? "";
       if (made.line.className !== look) made.line.className = look;
     });
     this.order = order;
+    this.columns.forEach((column, i) => {
+      if (column.optional) this.table.classList.toggle("no-" + column.name, rows.every((row) => [none, "0"].includes(column.text(row))));
+    });
   }
 
   make(id, row) {
@@ -156,7 +163,7 @@ export class Table {
       });
       const inside = column.cell ? column.cell(() => made.row) : element("span", {});
       cell.append(inside);
-      made.texts.push(column.cell ? inside.querySelector?.(".text") ?? inside : inside);
+      made.texts.push(column.cell && !column.fill ? inside.querySelector?.(".text") ?? inside : inside);
       return cell;
     }));
     this.made.set(id, made);
