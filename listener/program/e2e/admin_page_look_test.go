@@ -190,7 +190,14 @@ func TestReport_OnEveryScreen(t *testing.T) {
 			t.Errorf("an endpoint is %s, want a possible line break after each slash", names)
 		}
 	}
+	p.must(chromedp.Evaluate[chromedp.Void]("for (const e of document.querySelectorAll('details')) e.open = true"))
 	p.says("figcaption", "Own time by percentile", "Injected latency by percentile")
+	for _, width := range []int64{320, 1120} {
+		p.must(chromedp.EmulateViewport(width, 900))
+		if over := js[int](p, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
+			t.Errorf("with everything unfolded the page overflows a window of %d by %d", width, over)
+		}
+	}
 	p.says("dt", "version")
 	for _, scheme := range []string{"light", "dark"} {
 		features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}
@@ -252,10 +259,20 @@ const verdicts = `{
 }`
 
 // places returns the positions of all elements that do not belong to the verdict.
-const places = `JSON.stringify([...document.querySelectorAll("#verdict, #verdict h2, #now, #figures > div, .chart, canvas, nav, nav a, #run-now, .part")].filter((e) => e.checkVisibility()).map((e) => {
+const places = `JSON.stringify([...document.querySelectorAll("#verdict, #verdict h2, #now, #figures > div, figure, .chart, nav, nav a, #run-now, .part")].filter((e) => e.checkVisibility()).map((e) => {
 	const r = e.getBoundingClientRect();
 	return [e.id || e.hash || e.className, Math.round(r.left), Math.round(r.top + scrollY), Math.round(r.width), e.matches(".part") ? 0 : Math.round(r.height)];
 }))`
+
+// cutLines finds the lines of the reasons of which only a part is in sight.
+const cutLines = `(() => {
+	const box = document.getElementById("verdict-reasons"), frame = box.getBoundingClientRect(), words = document.createTreeWalker(box, NodeFilter.SHOW_TEXT), text = document.createRange(), lines = [];
+	while (words.nextNode()) {
+		text.selectNode(words.currentNode);
+		lines.push(...text.getClientRects());
+	}
+	return lines.filter((r) => r.top < frame.bottom - 2 && r.bottom > frame.bottom + 4).map((r) => r.top + " to " + r.bottom + " in " + frame.top + " to " + frame.bottom);
+})()`
 
 func TestPage_TheVerdictMovesNothing(t *testing.T) {
 	t.Parallel()
@@ -277,6 +294,9 @@ func TestPage_TheVerdictMovesNothing(t *testing.T) {
 			}{{"trusted", 0, "[]"}, {"trusted", 0, "['steal', 'throttled', 'cpu-wait']"}, {"not trusted", 1, "[]"}, {"not trusted", 15, "['steal']"}} {
 				p.must(chromedp.Evaluate[chromedp.Void](fmt.Sprintf("window.tell(%s, %d, %s)", literal(c.word), c.reasons, c.unknown)))
 				p.until(fmt.Sprintf("document.getElementById('verdict-word').innerText === %s && document.querySelectorAll('#verdict-reasons li').length === %d + (%s.length > 0)", literal(c.word), c.reasons, c.unknown))
+				if cut := js[[]string](p, cutLines); len(cut) > 0 {
+					t.Errorf("%d, wall %v: with %d reasons a line is cut: %q", width, wall, c.reasons, cut)
+				}
 				if after := js[string](p, places); after != before {
 					t.Errorf("%d, wall %v: %s with %d reasons moves\n%s\nto\n%s", width, wall, c.word, c.reasons, before, after)
 				}

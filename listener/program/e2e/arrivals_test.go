@@ -99,7 +99,7 @@ func TestArrivals_OfAllKindsOfRequests(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, n, want)
 		}
 	}
-	if page := a.Get("/__admin/runs/1/report").Body; !strings.Contains(page, "What the load generator did") || !strings.Contains(page, "1\u202f000 a second, constant") {
+	if page := a.Get("/__admin/runs/1/report").Body; !strings.Contains(page, "What the load generator did") || !strings.Contains(page, "1,000 a second, constant") {
 		t.Error("the page of the report does not have the arrivals")
 	}
 }

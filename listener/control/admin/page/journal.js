@@ -169,7 +169,7 @@ export class Journal {
       sort: "time", descending: true, size: 25,
       empty: "The journal has no matching requests.",
       columns: [
-        { name: "request", title: "Request", first: true, value: line, text: line, cell: opening },
+        { name: "request", title: "Request", about: "Method, path and query of the request.", first: true, value: line, text: line, cell: opening },
         { name: "time", title: "Time", about: "When the request arrived.", kind: "short", value: (x) => Date.parse(x.time), text: (x) => moment(x.time) },
         { name: "host", title: "Host", about: "The host that the request names.", value: (x) => x.host, text: (x) => x.host || none },
         { name: "kept", title: "Kept as", about: "Why the journal keeps it: an error, unmatched, one of the slowest, or a sample.", value: (x) => x.kept, text: (x) => x.kept },
