@@ -42,7 +42,6 @@ func TestChart_EscapesTexts(t *testing.T) {
 	c := chart.Chart{
 		ID: text, Title: text, About: text, X: chart.UpTo(10, 5, func(float64) string { return text }), Y: chart.UpTo(10, 5, number),
 		Lines:  []chart.Line{{X: []float64{1, 2, 3}, Y: []float64{1, math.NaN(), 3}}},
-		Bars:   []chart.Bar{{From: 1, To: 2, Value: 3, Text: text}},
 		Shaded: []chart.Span{{From: 1, To: 2}},
 	}
 	for _, svg := range []string{c.Embed()} {
