@@ -93,7 +93,7 @@ func (r *Report) Page() ([]byte, error) {
 	page := reportPage{
 		Report: r, Style: Style(), Script: Script(), Begin: momentText(r.Begin), End: "now, it has not ended", Length: clockText(math.Round(r.Total.Seconds)),
 		Figures: r.figures(),
-		Main: r.curves("main", mainPlans(), true), More: r.curves("more", plans(), false), Bars: r.distributions(), Unmatched: grouped(r.Unmatched),
+		Main:    r.curves("main", mainPlans(), true), More: r.curves("more", plans(), false), Bars: r.distributions(), Unmatched: grouped(r.Unmatched),
 	}
 	if r.End != nil {
 		page.End = momentText(*r.End)
