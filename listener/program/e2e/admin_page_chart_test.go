@@ -41,7 +41,7 @@ func TestPage_ChartsShowTheirValuesAndTheRuns(t *testing.T) {
 	for range 5 {
 		mock.Get("/users/7")
 	}
-	p.until(`document.querySelectorAll("figure .chart").length === 7 && [...document.querySelectorAll("figure .chart")].every((e) => e.querySelector("rect.run title").textContent === "run marked")`)
+	p.until(`document.querySelectorAll("figure .chart").length === 7 && [...document.querySelectorAll("figure .chart")].every((e) => e.querySelector("rect.run title")?.textContent === "run marked")`)
 	p.until(`document.querySelector("#charts figure path").getAttribute("d").length > 0`)
 	p.reads("delivered p99: ")
 	p.must(chromedp.EmulateViewport(390, 800))

@@ -56,18 +56,17 @@ const few = 200;
 // shownOfGroup is the number of requests that a group names.
 const shownOfGroup = 3;
 
-// groups returns the requests by the endpoint that is nearest to them, in the order of the newest.
+// groups returns the requests, the newest of which come first, by the endpoint that is nearest to them.
 function groups(unmatched) {
   const all = new Map();
-  for (const m of unmatched) {
+  for (const m of unmatched.toReversed()) {
     const [near, reason] = parted(m);
     const id = near || reason;
-    const group = all.get(id) ?? { id, near, reason, members: [], count: 0, last: m.last };
+    const group = all.get(id) ?? { id, members: [], count: 0 };
     group.members.push(m);
-    group.count += m.count;
-    all.set(id, group);
+    all.set(id, Object.assign(group, { reason, count: group.count + m.count, last: m.last }));
   }
-  for (const group of all.values()) group.members.sort((a, b) => b.count - a.count || Date.parse(a.first) - Date.parse(b.first));
+  for (const group of all.values()) group.members.sort((a, b) => b.count - a.count);
   return [...all.values()];
 }
 
