@@ -190,13 +190,22 @@ func TestSampler_BeatsDoNotHideEchoes(t *testing.T) {
 		{"late with requests, on time without", probe.Figures{Serving: probe.Lateness{Beats: harness.Histogram(late...)}, Idle: probe.Lateness{Beats: harness.Histogram(onTime...)}}, []string{"probe-p99"}},
 		{"late without requests", probe.Figures{Idle: probe.Lateness{Beats: harness.Histogram(late...)}}, []string{"probe-p99"}},
 	} {
-		s := newScene("GET /a")
-		sampler := s.sampler(slog.New(slog.DiscardHandler))
-		r := s.after(time.Second)
-		r.Probe = c.figures
-		sampler.Take(r)
-		if v, _ := sampler.Current(); !slices.Equal(reasonsOf(v), c.want) {
-			t.Errorf("%s: %+v, want %v", c.name, v.Reasons, c.want)
+		for _, kept := range []bool{false, true} { // whether requests come over kept connections
+			s := newScene("GET /a")
+			sampler := s.sampler(slog.New(slog.DiscardHandler))
+			if kept {
+				s.counts.Arrivals.Requests = 500
+			}
+			r := s.after(time.Second)
+			r.Probe = c.figures
+			sampler.Take(r)
+			want := c.want
+			if kept && c.figures.Waiting.Count == 0 && slices.Equal(want, []string{"echo-p99"}) {
+				want = nil // echoes that come back stand for new connections only
+			}
+			if v, _ := sampler.Current(); !slices.Equal(reasonsOf(v), want) {
+				t.Errorf("%s, connections kept %v: %+v, want %v", c.name, kept, v.Reasons, want)
+			}
 		}
 	}
 }
