@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/hex"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strconv"
 
@@ -108,17 +109,27 @@ func (s *Spec) inRank() {
 	}
 }
 
+// parameter matches a parameter in a path of an endpoint or a document.
+var parameter = regexp.MustCompile(`[:*][\w-]+(\|\w+)?|\{[^}]*\}`)
+
 // Routes returns the first endpoints and WebSockets of a spec, such as "GET /users/:id", "GET
 // api.example.com/users" or "WebSocket /rooms/:id", and how many more there are. most limits the
-// number of routes.
-func (s *Spec) Routes(most int) (routes []string, more int) {
+// number of routes. With the base URL of a server, those that any host reaches are URLs, such as "GET
+// http://127.0.0.1:8000/users/1".
+func (s *Spec) Routes(most int, base string) (routes []string, more int) {
+	shown := func(host, path string) string {
+		if base == "" || host != "" {
+			return wording.Label(host + path)
+		}
+		return wording.Label(base + parameter.ReplaceAllString(path, "1"))
+	}
 	for i := range s.Endpoints[:min(most, len(s.Endpoints))] {
 		e := &s.Endpoints[i]
-		routes = append(routes, wording.Label(e.EffectiveMethod())+" "+wording.Label(e.Host+e.Path.Value))
+		routes = append(routes, wording.Label(e.EffectiveMethod())+" "+shown(e.Host, e.Path.Value))
 	}
 	for i := range s.WebSockets[:min(most-len(routes), len(s.WebSockets))] {
 		w := &s.WebSockets[i]
-		routes = append(routes, "WebSocket "+wording.Label(w.Host+w.Path.Value))
+		routes = append(routes, "WebSocket "+shown(w.Host, w.Path.Value))
 	}
 	return routes, len(s.Endpoints) + len(s.WebSockets) - len(routes)
 }

@@ -118,8 +118,12 @@ func shadowed(later, earlier *Route) syntax.Problem {
 	if at != "" {
 		at = " at " + at
 	}
+	kind := ""
+	if later.Endpoint.Operation != nil && earlier.Endpoint.Resource != nil {
+		kind = "operations of the document are never reached, because the resource" + at + " answers instead"
+	}
 	return syntax.Problem{
-		Pos: later.Endpoint.Pos, Key: later.Endpoint.Key, Warning: true,
+		Pos: later.Endpoint.Pos, Key: later.Endpoint.Key, Warning: true, Kind: kind,
 		What: fmt.Sprintf("%s is never reached: shadowed by %s%s", title(later), title(earlier), at),
 	}
 }

@@ -25,6 +25,8 @@ type argReader struct {
 func (r *argReader) word(word string) {
 	named := commandNamed(word) != nil
 	switch {
+	case word == "all" && (r.command == "help" || r.command == "" && r.flags.Into.Command == "help"):
+		r.about = word
 	case named && r.command == "help":
 		r.about = word
 	case named && r.command == "":

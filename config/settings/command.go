@@ -20,6 +20,9 @@ type command struct {
 // configFlags are the flags that determine which configuration is read.
 var configFlags = []string{"config", "mocks", "format", "validate", "strict-documents", "allow-remote-refs", "base-path"}
 
+// commonFlags are the flags that the usage of the program lists.
+var commonFlags = []string{"config", "mocks", "port", "format", "access-log", "validate", "seed", "admin", "help", "version"}
+
 // commands are all commands, in the order of the usage. The commands run, compare, bench, fleet and
 // import have their own usages.
 var commands = []command{
@@ -35,7 +38,7 @@ var commands = []command{
 	{"fleet", "show the replicas of a fleet: mockserver fleet -h", false, nil, ""},
 	{"health", "ask the server that runs with these settings whether it answers: exit code 0 if so, otherwise 1", false, []string{"host", "port", "tls-only", "format"}, "mockserver health --port 8080"},
 	{"version", "print the version", false, nil, "mockserver version"},
-	{"help", "print this text, or the help of one command: mockserver help validate", false, nil, "mockserver help validate"},
+	{"help", "print this text, all flags, or the help of one command: mockserver help all", false, nil, "mockserver help validate"},
 }
 
 // ServeFlags returns the flags of serve.
@@ -67,9 +70,8 @@ func commandNames() []string {
 	return list.Map(commands, func(c command) string { return c.name })
 }
 
-// Usage returns the text that -h prints after a command: its flags and an example. For "", and for
-// an unknown command, it is the usage of the whole program: commands, and settings with their
-// variables and defaults.
+// Usage returns the text that -h prints after a command: its flags and an example. For "" it
+// is the usage of the whole program, with the most common flags, for "all" with all of them in groups.
 func Usage(name string) string {
 	var b strings.Builder
 	c := commandNamed(name)
@@ -78,15 +80,15 @@ func Usage(name string) string {
 		for _, c := range commands {
 			fmt.Fprintf(&b, "  %-10s %s\n", c.name, c.doc)
 		}
-		b.WriteString("\nA FILE is the same as --config FILE. mockserver COMMAND -h lists the flags of a command.\n")
-		writeFlags(&b, func(flags.Flag[Settings]) bool { return true })
+		b.WriteString("\nA FILE is the same as --config FILE. mockserver -h all lists all flags, mockserver COMMAND -h those of a command.\n")
+		writeFlags(&b, name == "all", func(f flags.Flag[Settings]) bool { return name == "all" || slices.Contains(commonFlags, f.Name) })
 	} else {
 		b.WriteString("usage: mockserver " + c.name)
 		if c.files {
 			b.WriteString(" [FILE...]")
 		}
 		b.WriteString(" [FLAGS]\n\n" + strings.ToUpper(c.doc[:1]) + c.doc[1:] + ".\n")
-		writeFlags(&b, func(f flags.Flag[Settings]) bool { return f.Name == "help" || slices.Contains(c.flags, f.Name) })
+		writeFlags(&b, name == "serve", func(f flags.Flag[Settings]) bool { return f.Name == "help" || slices.Contains(c.flags, f.Name) })
 	}
 	if c == nil || c.files {
 		b.WriteString("\nWithout FILE, --config and --mocks the configuration is $XDG_CONFIG_HOME/mockserver.yml,\n" +
@@ -98,9 +100,14 @@ func Usage(name string) string {
 	return b.String()
 }
 
-// writeFlags writes a list of flags.
-func writeFlags(b *strings.Builder, listed func(f flags.Flag[Settings]) bool) {
+// writeFlags writes a list of flags, which may have headings.
+func writeFlags(b *strings.Builder, grouped bool, listed func(f flags.Flag[Settings]) bool) {
 	b.WriteString("\nflags (a flag takes precedence over its variable, a variable over the default):\n")
-	unlisted := func(f flags.Flag[Settings]) bool { return !listed(f) }
-	slices.DeleteFunc(slices.Clone(table), unlisted).Write(b, 33)
+	list := slices.DeleteFunc(slices.Clone(table), func(f flags.Flag[Settings]) bool { return !listed(f) })
+	for i := range list {
+		if !grouped {
+			list[i].Group = ""
+		}
+	}
+	list.Write(b, 33)
 }

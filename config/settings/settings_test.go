@@ -3,6 +3,7 @@ package settings
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -186,7 +187,7 @@ func TestUsageOfCommands(t *testing.T) {
 			}
 		}
 	}
-	for args, want := range map[string]string{"-h": "", "help": "", "validate -h": "validate", "-h export": "export", "help health": "health", "help nothing": "", "help bench": "bench"} {
+	for args, want := range map[string]string{"-h": "", "help": "", "-h all": "all", "help all": "all", "validate -h": "validate", "-h export": "export", "help health": "health", "help nothing": "", "help bench": "bench"} {
 		if got, err := Read(strings.Fields(args), env()); err != nil || got.Command != "help" || got.HelpOf != want {
 			t.Errorf("%q: %q about %q, %v, want %q", args, got.Command, got.HelpOf, err, want)
 		}
@@ -194,7 +195,15 @@ func TestUsageOfCommands(t *testing.T) {
 }
 
 func TestUsageListsEverySetting(t *testing.T) {
-	usage := Usage("")
+	short, usage := Usage(""), Usage("all")
+	if n := len(regexp.MustCompile(`(?m)^ +(-\w, )?--`).FindAllString(short, -1)); n != 10 || !strings.Contains(short, "mockserver -h all") {
+		t.Errorf("the usage lists %d flags, want 10:\n%s", n, short)
+	}
+	for _, group := range []string{"\nconfiguration:\n  -c, --config", "\nOpenAPI documents:\n      --validate", "\nTLS:\n      --tls auto"} {
+		if !strings.Contains(usage, group) || strings.Contains(short, group) || strings.Contains(Usage("validate"), group) || !strings.Contains(Usage("serve"), group) {
+			t.Errorf("%q is to be in the usages of all and serve only", group)
+		}
+	}
 	for _, want := range []string{
 		"-c, --config PATH", "(CONFIG)", "-m, --mocks PATH", "(MOCKS, default none)", "(MOCKSERVER_FORMAT, default println)",
 		"--port PORT", "(PORT, default 8000)", "(HOST, default 0.0.0.0)", "(MOCKSERVER_UNMATCHED_STATUS, default none)",

@@ -24,6 +24,7 @@ type Flag[T any] struct {
 	Initial string // the default, as a user would write it; "" if there is none
 	Value   string // the name of the value in the usage; "" for a switch
 	Doc     string
+	Group   string // the heading of this flag and those after it in a usage; "" for none
 	Accepts string // describes valid values, for messages; "" for a switch
 	Several bool   // the flag may be given more than once
 	Secret  bool   // the value is never shown
@@ -70,6 +71,9 @@ func (t Table[T]) Named(arg string) (f Flag[T], ok bool) {
 // Write lists the flags in columns for a usage text, each with its variable and its default.
 func (t Table[T]) Write(b *strings.Builder, width int) {
 	for _, f := range t {
+		if f.Group != "" {
+			fmt.Fprintf(b, "\n%s:\n", f.Group)
+		}
 		name := "    --" + f.Name
 		if f.Short != "" {
 			name = "-" + f.Short + ", --" + f.Name

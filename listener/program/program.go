@@ -230,8 +230,11 @@ func (p *program) announce(spec *config.Spec) {
 	p.log.Info("listening", "url", p.server.URL(), "address", p.server.Addr().String(), spec.Declared())
 	// The lines about documents list their routes.
 	declared := slices.ContainsFunc(spec.Endpoints, func(e item.Endpoint) bool { return e.Operation == nil }) || len(spec.WebSockets) > 0
-	if routes, more := spec.Routes(shownRoutes); declared && len(routes) > 0 {
+	if routes, more := spec.Routes(shownRoutes, p.server.URL()); declared && len(routes) > 0 {
 		p.log.Info("first routes", "routes", strings.Join(routes, ", "), "more", more)
+	}
+	if len(spec.Documents()) > 0 && !p.settings.Validate {
+		p.log.Info("requests are not validated", "flag", "--validate")
 	}
 	for _, left := range spec.LeftOut() {
 		p.log.Info("left out of the configuration", "what", left)

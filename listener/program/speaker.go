@@ -137,7 +137,7 @@ func (s speaker) validate(spec *config.Spec, opts listener.Options) int {
 			fmt.Fprintln(s.stdout, "left out:", left)
 		}
 	}
-	routes, more := spec.Routes(shownRoutes)
+	routes, more := spec.Routes(shownRoutes, "")
 	if s.json {
 		s.log.Info("the configuration is valid", spec.Declared(), "routes", strings.Join(routes, ", "), "more", more)
 		return exitOK

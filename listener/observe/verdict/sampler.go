@@ -64,6 +64,7 @@ type Sampler struct {
 	recent  []Reading // readings of the last seconds, the oldest first; these are judged
 	seldom  []Reading // readings further apart, the oldest first; for endpoints with few requests, and for sizes
 	logged  bool      // logProblem logged something
+	begun   time.Time
 	warned  time.Time // when untrusted timing was logged; zero once trusted timing has been logged
 }
 
@@ -125,6 +126,7 @@ func New(from Source, thresholds Thresholds, log *slog.Logger) *Sampler {
 		samples: ring[Sample]{most: SamplesKept}, busiest: ring[Busy]{most: BusiestKept},
 	}
 	s.last = from.Read()
+	s.begun = s.last.Time
 	s.restart()
 	s.verdict = s.held.add(Verdict{Idle: true, Unknown: []string{}}, nil, s.last.Time.UTC())
 	return s
@@ -259,10 +261,15 @@ func (s *Sampler) logProblem(err error) {
 	}
 }
 
-// logVerdict logs when the verdict changes.
+// settling is how long after the start no untrusted timing is logged.
+const settling = 5 * time.Second
+
+// logVerdict logs when the verdict changes, but not that the timing cannot be trusted before a request
+// was answered, or while the program starts.
 func (s *Sampler) logVerdict() {
 	v := &s.verdict
-	if v.Trusted == s.warned.IsZero() {
+	early := s.last.All.Requests == 0 || s.last.Time.Sub(s.begun) < settling
+	if v.Trusted == s.warned.IsZero() || !v.Trusted && early {
 		return
 	}
 	if v.Trusted {

@@ -109,6 +109,23 @@ func TestSampler_ASampleIsWhatCameSinceTheLast(t *testing.T) {
 	}
 }
 
+// While the program starts, and before the first request, nobody measures it.
+func TestSampler_UntrustedTimingIsNotLoggedAtTheStart(t *testing.T) {
+	s := newScene("GET /a")
+	var log bytes.Buffer
+	sampler := s.sampler(slog.New(slog.NewTextHandler(&log, nil)))
+	for second := 1; second <= 6; second++ {
+		s.serve("GET /a", 200, 100, 5*time.Millisecond)
+		sampler.Take(s.after(time.Second))
+		if v, _ := sampler.Current(); v.Trusted {
+			t.Fatalf("trusted after %d slow seconds", second)
+		}
+		if want := min(max(second-4, 0), 1); strings.Count(log.String(), "cannot be trusted") != want {
+			t.Errorf("second %d: want %d lines:\n%s", second, want, log.String())
+		}
+	}
+}
+
 func TestSampler_TheVerdictLooksBackTenSecondsAndIsLoggedOncePerChange(t *testing.T) {
 	s := newScene("GET /a")
 	var log bytes.Buffer

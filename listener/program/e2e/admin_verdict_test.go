@@ -80,6 +80,7 @@ func busyLoop(t *testing.T) (cmd *exec.Cmd, stop func()) {
 func TestVerdict_AStarvedProcessIsNotTrusted(t *testing.T) {
 	NeedsProcess(t) // it gets no CPU
 	p, admin := Administered(t, timed)
+	p.Get("/") // before the first request nothing is logged
 	for range 4 * runtime.NumCPU() {
 		busyLoop(t)
 	}

@@ -216,6 +216,9 @@ func TestChart_IsLintedRenderedAndStrictlyOfKubernetes(t *testing.T) {
 	values["a digest"] = "image: {digest: 'sha256:" + strings.Repeat("0a", 32) + "'}\nfullnameOverride: other\ncommonLabels: null\n"
 	for name, r := range renderChart(t, values) {
 		r.fine(t)
+		if !strings.Contains(r.Notes, "The pods need the image ") {
+			t.Errorf("%s: the notes do not say which image is needed: %s", name, r.Notes)
+		}
 		if !strings.Contains(r.Notes, "port-forward") {
 			t.Errorf("%s: the notes do not explain how to reach the server: %s", name, r.Notes)
 		}
@@ -332,9 +335,9 @@ func TestChart_WhatItSaysIsWhatTheProgramTakes(t *testing.T) {
 	if pod.at("spec/enableServiceLinks") != false || pod.at("spec/automountServiceAccountToken") != false {
 		t.Error("a Service sets variables that begin like ours, or it gets a token of the cluster")
 	}
-	// The pod is Guaranteed and has whole CPUs, as the static policy of the kubelet requires.
-	if limits, requests := box.at("resources/limits"), box.at("resources/requests"); !reflect.DeepEqual(limits, requests) || box.text("resources/limits/cpu") != "2" {
-		t.Errorf("it requests %v and may use %v", requests, limits)
+	// It starts on a small cluster, and no CPU limit throttles it.
+	if got := box.text("resources"); got != "map[limits:map[memory:512Mi] requests:map[cpu:100m memory:64Mi]]" {
+		t.Errorf("it has %s", got)
 	}
 	mount := box.list("volumeMounts")[0]
 	file := configurationOf(t, c.Env)

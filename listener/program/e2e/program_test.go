@@ -106,7 +106,7 @@ func TestProgram_MocksJoinTheConfiguration(t *testing.T) {
 func TestProgram_HelpListsEveryFlagAndVariableWithItsDefault(t *testing.T) {
 	t.Parallel()
 	var first string
-	for _, args := range [][]string{{"-h"}, {"--help"}, {"help"}, {"-h", "--no-such-flag"}} {
+	for _, args := range [][]string{{"-h", "all"}, {"--help", "all"}, {"help", "all"}, {"-h", "all", "--no-such-flag"}} {
 		code, stdout, stderr := Refused(t, nil, args...)
 		if code != 0 || stderr != "" {
 			t.Errorf("%v: got exit code %d and on standard error %q, want 0 and nothing", args, code, stderr)
@@ -115,7 +115,7 @@ func TestProgram_HelpListsEveryFlagAndVariableWithItsDefault(t *testing.T) {
 			first = stdout
 		}
 		if stdout != first {
-			t.Errorf("%v prints\n%s\nwant the output of -h\n%s", args, stdout, first)
+			t.Errorf("%v prints\n%s\nwant the output of -h all\n%s", args, stdout, first)
 		}
 	}
 	lines := strings.Split(first, "\n")
@@ -168,7 +168,7 @@ func TestProgram_HelpListsEveryFlagAndVariableWithItsDefault(t *testing.T) {
 
 func TestProgram_EachSettingHasBothAFlagAndAVariable(t *testing.T) {
 	t.Parallel()
-	_, usage, _ := Refused(t, nil, "-h")
+	_, usage, _ := Refused(t, nil, "-h", "all")
 	rows := regexp.MustCompile(`(?m)^ *(?:-\w, )?(--[a-z-]+)( [A-Z]+)? .*$`).FindAllStringSubmatch(usage, -1)
 	if len(rows) < 12 {
 		t.Fatalf("found only %d flags in\n%s", len(rows), usage)
@@ -241,7 +241,8 @@ func TestProgram_FilesAreArguments(t *testing.T) {
 	p := LaunchIn(t, dir, []string{"CONFIG=none.yml", "MOCKSERVER_PORT=9", "MOCKSERVER_SEDE=1"}, "a.yml", "-p", "0", "pets.yml").Listening()
 	p.WaitLine(0, "WARN", "MOCKSERVER_PORT: unknown (did you mean PORT?)")
 	p.WaitLine(0, "WARN", "MOCKSERVER_SEDE: unknown (did you mean MOCKSERVER_SEED?)")
-	p.WaitLine(0, "first routes", `routes="GET /a, GET /b, GET /c, GET /d, GET /pets"`, "more=0")
+	p.WaitLine(0, "first routes", fmt.Sprintf(`routes="GET %[1]s/a, GET %[1]s/b, GET %[1]s/c, GET %[1]s/d, GET %[1]s/pets"`, p.URL), "more=0")
+	p.WaitLine(0, "requests are not validated", "flag=--validate")
 	p.Get("/d").Want(t, 200, "d")
 	if a := p.Get("/pets"); a.Status != 200 {
 		t.Errorf("the document answers %d, want 200", a.Status)
