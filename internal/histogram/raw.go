@@ -1,6 +1,7 @@
 package histogram
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -37,18 +38,19 @@ func ParseRaw(text []byte) (Snapshot, error) {
 	if len(text) == 0 {
 		return l, nil
 	}
-	longest, text, ok := uvarint(text)
-	if !ok || longest > math.MaxInt64 {
+	r := bytes.NewReader(text)
+	longest, err := binary.ReadUvarint(r)
+	if err != nil || longest > math.MaxInt64 {
 		return Snapshot{}, errRaw
 	}
 	l.Max = time.Duration(longest)
-	for next := uint64(0); len(text) > 0; next++ {
-		var gap, count uint64
-		gap, text, ok = uvarint(text)
-		if !ok || gap >= octaves<<octaveBits-next {
+	for next := uint64(0); r.Len() > 0; next++ {
+		gap, err := binary.ReadUvarint(r)
+		if err != nil || gap >= octaves<<octaveBits-next {
 			return Snapshot{}, errRaw
 		}
-		if count, text, ok = uvarint(text); !ok || count == 0 || count > math.MaxInt64-l.Count {
+		count, err := binary.ReadUvarint(r)
+		if err != nil || count == 0 || count > math.MaxInt64-l.Count {
 			return Snapshot{}, errRaw
 		}
 		next += gap
@@ -61,14 +63,6 @@ func ParseRaw(text []byte) (Snapshot, error) {
 		return Snapshot{}, errRaw
 	}
 	return l, nil
-}
-
-func uvarint(text []byte) (value uint64, rest []byte, ok bool) {
-	value, n := binary.Uvarint(text)
-	if n <= 0 {
-		return 0, nil, false
-	}
-	return value, text[n:], true
 }
 
 // MarshalText returns the raw form in Base64, for JSON.
