@@ -11,7 +11,6 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/internal/flags"
 	"mockserver/internal/json"
-	"mockserver/internal/list"
 )
 
 // Of returns the field of a key whose value is stored in a Go field; see KeyOf.
@@ -152,7 +151,11 @@ func (d *Decoder) Texts(v Value) []syntax.Text {
 
 // Strings is like Texts, without the positions.
 func (d *Decoder) Strings(v Value) []string {
-	return list.Map(d.Texts(v), func(t syntax.Text) string { return t.Value })
+	var all []string // nil for a key that holds nothing
+	for _, t := range d.Texts(v) {
+		all = append(all, t.Value)
+	}
+	return all
 }
 
 // set sets a field to v if v is accepted, and reports whether it is.
