@@ -137,15 +137,13 @@ func (c *Shard) each(do func(status int, n uint64)) {
 // number of messages are counted last.
 func (c *Shard) stamp() uint64 {
 	n := c.received.Load() + c.sent.Load()
-	for i := range c.statuses {
-		n += c.statuses[i].n.Load()
-	}
-	if all := c.others.Load(); all != nil {
-		for i := range all {
-			n += all[i].Load()
-		}
-	}
+	c.each(func(_ int, replies uint64) { n += replies })
 	return n
+}
+
+// plain returns the counters that are single numbers, in the order of EndpointCounts.plain after the first one.
+func (c *Shard) plain() [9]*atomic.Uint64 {
+	return [...]*atomic.Uint64{&c.in, &c.out, &c.limited, &c.refused, &c.broken, &c.spoiled, &c.rejected, &c.received, &c.sent}
 }
 
 // merge adds the counters of m, which no longer change.
@@ -154,15 +152,9 @@ func (c *Shard) merge(m *Shard) {
 	for i := range m.faults {
 		c.faults[i].Add(m.faults[i].Load())
 	}
-	c.in.Add(m.in.Load())
-	c.out.Add(m.out.Load())
-	c.limited.Add(m.limited.Load())
-	c.refused.Add(m.refused.Load())
-	c.broken.Add(m.broken.Load())
-	c.spoiled.Add(m.spoiled.Load())
-	c.rejected.Add(m.rejected.Load())
-	c.received.Add(m.received.Load())
-	c.sent.Add(m.sent.Load())
+	for i, n := range m.plain() {
+		c.plain()[i].Add(n.Load())
+	}
 	c.service.Merge(&m.service)
 	if p := m.waits.Load(); p != nil {
 		into := c.pauses()
@@ -183,15 +175,9 @@ func (c *Shard) read(total *EndpointCounts) {
 			total.Faults[name] += n
 		}
 	}
-	total.In += c.in.Load()
-	total.Out += c.out.Load()
-	total.Limited += c.limited.Load()
-	total.Refused += c.refused.Load()
-	total.Broken += c.broken.Load()
-	total.Spoiled += c.spoiled.Load()
-	total.Rejected += c.rejected.Load()
-	total.Received += c.received.Load()
-	total.Sent += c.sent.Load()
+	for i, n := range c.plain() {
+		*total.plain()[1+i] += n.Load()
+	}
 	c.service.Read(&total.Service)
 	c.service.Read(&total.Total)
 	if p := c.waits.Load(); p != nil {
