@@ -3,10 +3,8 @@ package fetcher
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -216,21 +214,12 @@ func (s *Source) checkJSON(path, content string) syntax.Problems {
 	if s.form != renderer.JSON || content == "" {
 		return nil
 	}
-	d := json.NewDecoder(strings.NewReader(content)) // one value, or one per line
-	var err error
-	for err == nil {
-		var value json.RawMessage
-		err = d.Decode(&value)
-	}
-	if errors.Is(err, io.EOF) {
+	offset, what := item.JSONFault(content, true) // one value, or one per line
+	if what == "" {
 		return nil
 	}
-	offset := len(content)
-	if malformed, ok := errors.AsType[*json.SyntaxError](err); ok {
-		offset = max(int(malformed.Offset)-1, 0)
-	}
 	pos := syntax.FileText(path, content).At(offset)
-	return syntax.Problems{{Pos: pos, Key: s.ext.Path.Key, What: "not valid JSON: " + err.Error(), Warning: true}}
+	return syntax.Problems{{Pos: pos, Key: s.ext.Path.Key, What: "not valid JSON: " + what, Warning: true}}
 }
 
 // open opens the file of a path: where it was found at load or, for a rendered path, the first one
