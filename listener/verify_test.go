@@ -27,7 +27,7 @@ func TestVerify_HoldsAsTheConditionOfAnEndpoint(t *testing.T) {
 		"host = b.test": 1, `remote-addr contains "127.0.0.1"`: 7, "not (method = POST)": 4,
 	} {
 		v, err := server.Verify(condition)
-		if err != nil || v.Count != want || !v.Exact || v.Why != "" || len(v.Examples) != want {
+		if err != nil || v.Count != want || !v.Exact || v.Why != "" || len(v.Matches) != want {
 			t.Errorf("%s: got %+v, %v, want %d", condition, v, err, want)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -93,7 +94,8 @@ const listed = 20
 //
 //	listenertest.Verify(t, mock, `method = POST and json-params.amount > 100`, 1)
 //
-// The failure lists the requests received. Verify also fails the test if the condition is
+// The failure lists the requests received, the nearest first, each with the parts of the condition
+// (those between "and") that do not hold. Verify also fails the test if the condition is
 // invalid, or if the server has not kept all requests, so that the count is unknown.
 func Verify(t testing.TB, server *listener.Server, condition string, want int) {
 	t.Helper()
@@ -103,21 +105,56 @@ func Verify(t testing.TB, server *listener.Server, condition string, want int) {
 	case !v.Exact:
 		t.Errorf("cannot verify %q: there were %s, and there may have been more: %s", condition, wording.Count(v.Count, "request"), v.Why)
 	case v.Count != want:
-		t.Errorf("%q matches %s, expected %d; %s", condition, wording.Count(v.Count, "request"), want, requests(server.Journal()))
+		t.Errorf("%q matches %s, expected %d; %s", condition, wording.Count(v.Count, "request"), want, requests(server, condition))
 	}
 }
 
-// requests lists the newest requests of a journal, which is sorted from newest to oldest.
-func requests(journal []*record.Exchange) string {
+// requests lists the requests that a server has received: those for which fewest parts of a condition
+// fail first, with these parts, and of those the newest.
+func requests(server *listener.Server, condition string) string {
+	journal := server.Journal()
 	if len(journal) == 0 {
 		return "no request arrived"
 	}
+	failed := map[uint64][]string{} // by the ID of the request
+	for _, part := range partsOf(condition) {
+		v, err := server.Verify(part)
+		holds := map[uint64]bool{}
+		for _, x := range v.Matches {
+			holds[x.ID] = true
+		}
+		for _, x := range journal {
+			if err == nil && !holds[x.ID] {
+				failed[x.ID] = append(failed[x.ID], part)
+			}
+		}
+	}
+	slices.SortStableFunc(journal, func(a, b *record.Exchange) int { return len(failed[a.ID]) - len(failed[b.ID]) })
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s arrived, the newest first:", wording.Count(len(journal), "request"))
+	fmt.Fprintf(&b, "%s arrived, the nearest first:", wording.Count(len(journal), "request"))
 	for _, x := range journal[:min(len(journal), listed)] {
 		fmt.Fprintf(&b, "\n\t%s %s: %d", x.Method, x.Target, x.Status)
+		for _, part := range failed[x.ID] {
+			fmt.Fprintf(&b, "\n\t\tdoes not hold: %s", part)
+		}
+		if body := x.Request.Body; len(body) > 0 && len(failed[x.ID]) > 0 {
+			fmt.Fprintf(&b, "\n\t\tbody: %.200s", body)
+		}
 	}
 	return b.String()
+}
+
+// partsOf returns the parts of a condition that must all hold; the whole condition if it is not simply
+// a list of them.
+func partsOf(condition string) []string {
+	parts := strings.Split(condition, " and ")
+	cut := func(part string) bool { // in a text or in parentheses
+		return strings.Count(part, `"`)%2+strings.Count(part, "'")%2 > 0 || strings.Count(part, "(") != strings.Count(part, ")")
+	}
+	if strings.Contains(condition, " or ") || slices.ContainsFunc(parts, cut) {
+		return []string{condition}
+	}
+	return parts
 }
 
 // output is the output of a test. Nothing may be written to it once the test has ended.

@@ -160,6 +160,10 @@ func TestVerify_FailsUnlessTheCountIsKnownAndExpected(t *testing.T) {
 	Verify(t, recorded, "path-params.name = ann", 1)
 	Verify(t, recorded, "", 2)
 	Verify(t, recorded, "method = POST", 0)
+	posted := FromText(t, hello)
+	if resp, err := http.Post(posted.URL()+"/orders", "application/json", strings.NewReader(`{"amount": 50}`)); err == nil {
+		_ = resp.Body.Close()
+	}
 	sampled := Start(t, config.Parse("m.yml", []byte(hello)), listener.Options{Record: &record.Options{}})
 	get(t, sampled.URL()+"/hello/ann")
 	unrecorded, err := listener.Start(config.Parse("m.yml", []byte(hello)), listener.Options{})
@@ -174,7 +178,13 @@ func TestVerify_FailsUnlessTheCountIsKnownAndExpected(t *testing.T) {
 		said      []string
 	}{
 		{recorded, "path = /helo/ann", 1, []string{"matches 0 requests, expected 1", "2 requests arrived", "\tGET /hello/ann: 200", "\tGET /hello/bob?x=1: 200"}},
-		{recorded, "path = /hello/ann", 0, []string{"matches 1 request, expected 0"}},
+		{recorded, "path = /hello/ann", 0, []string{"matches 1 request, expected 0", "the nearest first:\n\tGET /hello/ann: 200\n\tGET /hello/bob?x=1: 200\n\t\tdoes not hold: path = /hello/ann"}},
+		{recorded, `method = GET and path = "/hello/bob" and query-params.x = 2`, 1, []string{
+			"the nearest first:\n\tGET /hello/bob?x=1: 200\n\t\tdoes not hold: query-params.x = 2\n" +
+				"\tGET /hello/ann: 200\n\t\tdoes not hold: path = \"/hello/bob\"\n\t\tdoes not hold: query-params.x = 2",
+		}},
+		{recorded, `method = POST or path = "/a and b"`, 1, []string{"\n\t\tdoes not hold: method = POST or path = \"/a and b\""}},
+		{posted, "method = POST and json-params.amount > 100", 1, []string{"\tPOST /orders: 404\n\t\tdoes not hold: json-params.amount > 100\n\t\tbody: {\"amount\": 50}"}},
 		{recorded, "pathh = /hello/ann", 0, []string{"cannot verify", "pathh", "is not a variable"}},
 		{recorded, "path =", 0, []string{"cannot verify"}},
 		{sampled, "path = /hello/ann", 1, []string{"cannot verify", "may have been more"}},

@@ -258,7 +258,7 @@ func (a *Admin) verify(w http.ResponseWriter, r *http.Request) {
 	out := verdictOnCount{counted: counted{Count: found.Count, Exact: found.Exact, Why: found.Why}}
 	status := out.judge(least, most, v.accepts())
 	if !out.OK {
-		out.Examples = shownExchanges(found.Examples)
+		out.Examples = shownExchanges(found.Matches[:min(len(found.Matches), examplesShown)])
 	}
 	respond(w, status, out)
 }

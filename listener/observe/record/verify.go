@@ -20,15 +20,12 @@ type Verified struct {
 	// requests than Count.
 	Exact bool
 	// Why says what is missing if Exact is false.
-	Why      string
-	Examples []*Exchange // the newest requests, ten at most
+	Why     string
+	Matches []*Exchange // the requests, the newest first
 }
 
 // ErrNotRecorded is the error returned if the server does not record requests.
 var ErrNotRecorded = errors.New("the server does not record requests: Options.Record is not set")
-
-// verifiedShown is the maximum number of matching requests that are shown.
-const verifiedShown = 10
 
 // Verify counts the requests in the journal for which a condition holds. The condition is written
 // as in endpoint.if; its path parameters are those of the endpoint that answered, and env returns
@@ -58,9 +55,8 @@ func (j *Journal) Verify(condition string, env func(string) (string, bool), maxT
 		case renderer.Undecided:
 			undecided++
 		case renderer.True:
-			if v.Count++; len(v.Examples) < verifiedShown {
-				v.Examples = append(v.Examples, x)
-			}
+			v.Count++
+			v.Matches = append(v.Matches, x)
 		}
 	}
 	if undecided > 0 {
