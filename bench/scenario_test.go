@@ -35,7 +35,7 @@ func TestReadScenarioRefuses(t *testing.T) {
 
 // The names are the documented ones, and all differ.
 func TestScenariosAreDeclared(t *testing.T) {
-	want := []string{"static", "path", "query", "json", "header", "endpoints-10000", "file", "xlsx", "webhooks", "reload"}
+	want := []string{"static", "path", "query", "json", "header", "endpoints-10000", "file", "xlsx", "webhooks", "reload", "close", "close-10"}
 	if got := scenarioNames(); !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
