@@ -270,6 +270,8 @@ func FuzzDirect(f *testing.F) {
 		send("PATCH", "/made/%C3%BC", "{", "Accept: */*") + send("GET", "/long", "", "X-A: \xff"), send("POST", "/large", `{"n":[1,2,3]}`, "X-A: a"),
 		send("GET", "/coded", "") + send("GET", "//a", "") + send("GET", "/x?u=://", "") + send("PUT", "/made/7", strings.Repeat("x", maxFuzzed+1)),
 		send("DELETE", "/made/a", "x", "Prefer: code=404", "Expect: 100-continue"), send("POST", "/form", "a=1", "Content-Type: multipart/form-data; boundary=a"),
+		send("GET", "/made/7", "") + send("GET", "/made/7", "", "Connection: close") + send("GET", "/made/8", ""), send("PUT", "/made/7", "text", "Connection: close, x"),
+		strings.ReplaceAll(send("GET", "/made/7", "", "Connection: keep-alive")+send("POST", "/json", `{"project":"x"}`), "HTTP/1.1", "HTTP/1.0"),
 	} {
 		f.Add(seed, uint16(len(seed)-1))
 		f.Add(seed, uint16(len(send("GET", "/made/7", ""))-1))

@@ -359,6 +359,8 @@ func FuzzFixed(f *testing.F) {
 		plain("/json") + plain("/text/?a=b") + plain("/none"), plain("/json")[:20], "\r\n" + plain("/"), plain("/json?u=http://["), "GET /json HTTP/1.1\r\nHost: a\r\nX: \x01\r\n\r\n",
 		"GET /json HTTP/1.1\r\nHost: a\r\nTrailer: Host\r\n\r\n",
 		"GET /json HTTP/1.1\r\nHost: [::1]\r\nUser-Agent: a/1.0\r\nAccept: */*\r\nConnection: keep-alive\r\n\r\n", "GET /json HTTP/1.7\r\nHost: a:b\r\nOrigin: x\r\n\r\n",
+		plain("/json") + "GET /json HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n" + plain("/json"), "GET /json HTTP/1.1\r\nHost: a\r\nConnection: x, Close\r\n\r\n",
+		"GET /json HTTP/1.0\r\n\r\n", strings.Repeat("GET /json HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n", 2) + "GET /json HTTP/1.0\r\nConnection: close\r\n\r\n",
 	} {
 		f.Add(seed, uint16(len(seed)-1))
 		f.Add(seed, uint16(len(plain("/json"))-1))
