@@ -295,7 +295,7 @@ func (s *Server) listen() error {
 	if !s.opts.NoHTTP2 {
 		s.listener.HTTP2 = s.calls.ServeHTTP2
 	}
-	s.listener.Resume = s.begin
+	s.listener.Resume, s.listener.Share = s.begin, s.calls.ServeConnection
 	s.listener.Handler, s.listener.MaxBody = s.calls, s.opts.MaxBody
 	s.listener.General = s.opts.AccessLog || s.opts.ServerTiming
 	if s.calls.Recorder != nil {

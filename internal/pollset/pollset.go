@@ -7,10 +7,17 @@ package pollset
 type Entry struct {
 	// Owner is for the owner of the socket.
 	Owner any
+	// Stays means that the entry is added again within the call of ready, so that the system need not be
+	// told. If it is not, Drop is called first.
+	Stays bool
+	// Again means that there may be more input than what the last event was for.
+	Again bool
 
 	slot  uint32
 	fd    int32 // the descriptor with which epoll knows it; 0 for none
+	loop  uint8
 	state state
+	edge  bool // it reports each input once, and keeps its slot while it is outside
 }
 
 // state says who has an entry.

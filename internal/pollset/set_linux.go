@@ -3,6 +3,7 @@ package pollset
 import (
 	"math"
 	"os"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -17,16 +18,22 @@ type Set struct {
 	ready   func(e *Entry, due bool)
 	base    time.Time
 	entries sync.WaitGroup // entries that are waiting or taken
-	events  []unix.EpollEvent
-	woken   []*Entry // buffer for the entries of some events
 
 	mu    sync.Mutex // guards the fields below, and those of entries that are waiting
-	file  *os.File   // the epoll instance; nil before the first entry
-	fd    int
+	loops []*loop    // one for each processor; none before the first entry
+	last  int        // the loop of the last new descriptor
 	ended sync.WaitGroup
 	over  bool // no more entries are added
 	slots []slot
 	free  []uint32 // indices of unused slots
+}
+
+// loop is an epoll instance, and what its goroutine needs.
+type loop struct {
+	file   *os.File
+	fd     int
+	events []unix.EpollEvent
+	woken  []*Entry // buffer for the entries of some events
 }
 
 // slot is what an event of epoll refers to. Events that are pending when the entry leaves have another
@@ -38,11 +45,13 @@ type slot struct {
 	generation uint32
 }
 
-// eventsAtOnce is how many events are read in one call.
-const eventsAtOnce = 256
+const (
+	eventsAtOnce = 64 // how many events are read in one call
+	mostLoops    = 8  // more would wait for the lock of the set
+)
 
 // New returns a Set. ready is called for each entry that has input (or whose client has left), or is
-// due, after it has left the set. It must not block.
+// due, after it has left the set. It must not block, nor take long: others wait for it.
 func New(ready func(e *Entry, due bool)) *Set { return &Set{ready: ready, base: time.Now()} }
 
 // Add makes an entry wait for input on a socket that does not block, until Expire is called after the
@@ -56,24 +65,42 @@ func (s *Set) Add(e *Entry, fd int, timeout time.Duration) bool {
 	if s.over && e.state == outside || !s.open() {
 		return false
 	}
-	i := s.slot()
-	at := &s.slots[i]
-	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLONESHOT, Fd: int32(i), Pad: int32(at.generation)}
-	op := unix.EPOLL_CTL_MOD
-	if e.fd != int32(fd) {
-		op = unix.EPOLL_CTL_ADD
-	}
-	if control(s.fd, op, fd, &event) != 0 {
-		s.free = append(s.free, i)
+	if (!e.edge || e.Again) && !s.arm(e, fd) {
 		return false
 	}
+	at := &s.slots[e.slot]
 	if e.state == outside {
 		s.entries.Add(1)
 	}
 	if at.entry, at.due = e, math.MaxInt64; timeout > 0 {
 		at.due = time.Since(s.base) + timeout
 	}
-	e.fd, e.slot, e.state = int32(fd), i, waiting
+	e.fd, e.state = int32(fd), waiting
+	return true
+}
+
+// arm makes the system report the next input of an entry once, or, if it stays, each.
+func (s *Set) arm(e *Entry, fd int) bool {
+	if !e.edge {
+		e.slot = s.slot()
+	}
+	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLRDHUP, Fd: int32(e.slot), Pad: int32(s.slots[e.slot].generation)}
+	op := unix.EPOLL_CTL_MOD
+	if e.fd != int32(fd) {
+		op = unix.EPOLL_CTL_ADD
+		s.last = (s.last + 1) % len(s.loops)
+		e.loop = uint8(s.last)
+	}
+	if e.edge = e.Stays; e.edge {
+		event.Events |= unix.EPOLLPRI | 1<<31 // EPOLLET, which is negative in package unix
+	} else {
+		event.Events |= unix.EPOLLONESHOT
+	}
+	if control(s.loops[e.loop].fd, op, fd, &event) != 0 {
+		s.vacate(e)
+		return false
+	}
+	e.Again = false
 	return true
 }
 
@@ -96,17 +123,18 @@ func (s *Set) Take(e *Entry) bool {
 	if e.state != waiting {
 		return false
 	}
-	s.take(e)
+	s.vacate(e)
 	e.state = taken
 	return true
 }
 
-func (s *Set) take(e *Entry) {
+// vacate makes the slot of an entry unused.
+func (s *Set) vacate(e *Entry) {
 	at := &s.slots[e.slot]
 	at.entry = nil
 	at.generation++
 	s.free = append(s.free, e.slot)
-	e.state = outside
+	e.state, e.edge = outside, false
 }
 
 // Done ends the time of an entry in the set, after it was taken by Take.
@@ -126,15 +154,19 @@ func (s *Set) Give(e *Entry) {
 	s.entries.Done()
 }
 
-// Drop makes the system forget the descriptor of an entry that is not waiting. It is necessary before
-// the descriptor is closed while a duplicate of it stays open.
-func (s *Set) Drop(e *Entry) {
+// Drop makes the set and the system forget the descriptor of an entry that is not waiting. It is necessary
+// if the entry stays no longer, and before the descriptor is closed while a duplicate stays open. open
+// reports whether it is open, and stays so for now.
+func (s *Set) Drop(e *Entry, open bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e.fd != 0 {
-		control(s.fd, unix.EPOLL_CTL_DEL, int(e.fd), &unix.EpollEvent{})
-		e.fd = 0
+	if open && e.fd != 0 {
+		control(s.loops[e.loop].fd, unix.EPOLL_CTL_DEL, int(e.fd), &unix.EpollEvent{})
 	}
+	if e.edge {
+		s.vacate(e)
+	}
+	e.fd, e.Stays = 0, false
 }
 
 // End makes the set accept no more entries, other than those that were taken from it.
@@ -161,42 +193,46 @@ func (s *Set) Wait() { s.entries.Wait() }
 func (s *Set) Close() {
 	s.mu.Lock()
 	s.over = true
-	if s.file != nil {
-		_ = s.file.Close() // it was only polled
+	for _, l := range s.loops {
+		_ = l.file.Close() // it was only polled
 	}
 	s.mu.Unlock()
 	s.ended.Wait()
 }
 
-// open creates the epoll instance, whose descriptor waits in the poller of the runtime: a thread that
-// waited in epoll_wait would cost more.
+// open creates the epoll instances, as far as possible.
 func (s *Set) open() bool {
-	if s.file != nil {
-		return true
+	if len(s.loops) == 0 {
+		for n := min(runtime.GOMAXPROCS(0), mostLoops); n > 0 && s.openLoop(); n-- {
+		}
 	}
+	return len(s.loops) > 0
+}
+
+// openLoop creates an epoll instance, whose descriptor waits in the poller of the runtime: a thread that
+// waited in epoll_wait would cost more.
+func (s *Set) openLoop() bool {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return false
 	}
 	_ = unix.SetNonblock(fd, true) // for NewFile: the calls do not block in any case
-	s.file, s.fd, s.events = os.NewFile(uintptr(fd), "epoll"), fd, make([]unix.EpollEvent, eventsAtOnce)
-	raw, err := s.file.SyscallConn()
-	if err != nil {
-		return false
-	}
-	s.ended.Go(func() { s.run(raw) })
+	l := &loop{file: os.NewFile(uintptr(fd), "epoll"), fd: fd, events: make([]unix.EpollEvent, eventsAtOnce)}
+	s.loops = append(s.loops, l)
+	s.ended.Go(func() { s.run(l) })
 	return true
 }
 
-// run takes the entries that have input, until the set is closed.
-func (s *Set) run(raw syscall.RawConn) {
-	_ = raw.Read(func(fd uintptr) bool { // it fails only once the file is closed
+// run takes the entries of a loop that have input, until the set is closed.
+func (s *Set) run(l *loop) {
+	raw, _ := l.file.SyscallConn() // it fails only without a file
+	_ = raw.Read(func(fd uintptr) bool {
 		for {
-			n := wait(int(fd), s.events)
+			n := wait(int(fd), l.events)
 			if n > 0 {
-				s.wake(s.events[:n])
+				s.wake(l, l.events[:n])
 			}
-			if n < len(s.events) {
+			if n < len(l.events) {
 				return n < 0 // the poller reports what comes later
 			}
 		}
@@ -204,20 +240,27 @@ func (s *Set) run(raw syscall.RawConn) {
 }
 
 // wake takes the entries that some events are for.
-func (s *Set) wake(events []unix.EpollEvent) {
-	woken := s.woken[:0]
+func (s *Set) wake(l *loop, events []unix.EpollEvent) {
+	woken := l.woken[:0]
 	s.mu.Lock()
 	for i := range events {
 		event := &events[i]
-		if at := &s.slots[event.Fd]; at.entry != nil && at.generation == uint32(event.Pad) {
-			woken = append(woken, at.entry)
-			s.take(at.entry)
+		at := &s.slots[event.Fd]
+		e := at.entry
+		if e == nil || at.generation != uint32(event.Pad) {
+			continue
+		}
+		woken = append(woken, e)
+		if e.edge {
+			at.entry, e.state, e.Again = nil, outside, e.Again || event.Events != unix.EPOLLIN
+		} else {
+			s.vacate(e)
 		}
 	}
 	s.mu.Unlock()
 	s.give(woken, false)
 	clear(woken)
-	s.woken = woken
+	l.woken = woken
 }
 
 // Expire takes the entries that are due.
@@ -228,7 +271,7 @@ func (s *Set) Expire() {
 	for i := range s.slots {
 		if at := &s.slots[i]; at.entry != nil && at.due <= now {
 			due = append(due, at.entry)
-			s.take(at.entry)
+			s.vacate(at.entry)
 		}
 	}
 	s.mu.Unlock()

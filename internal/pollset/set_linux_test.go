@@ -240,7 +240,7 @@ func TestSet_Duplicate(t *testing.T) {
 	if err != nil {
 		t.Fatal(os.NewSyscallError("fcntl", err))
 	}
-	s.Drop(e)
+	s.Drop(e, true)
 	unix.Close(here)
 	if !s.Add(e, second, 0) {
 		t.Fatal("it was not added")
@@ -251,4 +251,114 @@ func TestSet_Duplicate(t *testing.T) {
 	s.Wait()
 	unix.Close(second)
 	unix.Close(there)
+}
+
+// An entry that stays is reported for each input, for what is left of one, and for the end that came with
+// the last one; and no more once it was dropped, by which its slot is free.
+func TestSet_Stays(t *testing.T) {
+	here, there := pair(t)
+	defer unix.Close(here)
+	e := &Entry{Stays: true}
+	out := make(chan int, 100)
+	var s *Set
+	s = New(func(e *Entry, _ bool) {
+		b := make([]byte, 1)
+		n, _ := unix.Read(here, b)
+		if e.Again = e.Again || n == 1; n > 0 && b[0] != 'd' && !s.Add(e, here, time.Hour) {
+			t.Error("it was not added again")
+		} else if n == 0 || b[0] == 'd' {
+			s.Drop(e, true)
+		}
+		out <- n
+	})
+	defer s.Close()
+	if !s.Add(e, here, 0) {
+		t.Fatal("it was not added")
+	}
+	send := func(text string) {
+		if _, err := unix.Write(there, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, text := range []string{"x", "xy", "xyz", "d"} {
+		send(text)
+		for range text {
+			if n := <-out; n != 1 {
+				t.Errorf("%q: got %d", text, n)
+			}
+		}
+	}
+	send("x")
+	if len(s.free) != len(s.slots) || e.Stays || s.Take(e) {
+		t.Errorf("it was dropped: %+v; %d slots, %d free", e, len(s.slots), len(s.free))
+	}
+	e.Stays = true
+	s.Add(e, here, 0)
+	<-out
+	send("y")
+	unix.Close(there)
+	if n := []int{<-out, <-out}; n[0] != 1 || n[1] != 0 {
+		t.Errorf("the end with an input: got %v", n)
+	}
+	s.End()
+	s.Wait()
+}
+
+// Also while it is served, an entry that stays may get input, or be closed by its client.
+func TestSet_StaysWhileServed(t *testing.T) {
+	var here, there [32]int
+	var got [32]int
+	var entries [32]Entry
+	done := make(chan struct{}, len(here))
+	var s *Set
+	s = New(func(e *Entry, _ bool) {
+		i := e.Owner.(int)
+		b := make([]byte, 8)
+		n, _ := unix.Read(here[i], b)
+		got[i] += n
+		e.Again = e.Again || n == len(b)
+		if e.Stays = true; n > 0 {
+			s.Add(e, here[i], 0)
+			return
+		}
+		s.Drop(e, false)
+		unix.Close(here[i])
+		done <- struct{}{}
+	})
+	defer s.Close()
+	for i := range here {
+		here[i], there[i] = pair(t)
+		entries[i].Owner = i
+		if !s.Add(&entries[i], here[i], 0) {
+			t.Fatal("it was not added")
+		}
+	}
+	const pieces = 300
+	for n := range pieces {
+		for i := range there {
+			if _, err := unix.Write(there[i], []byte("0123456789")[:1+(n+i)%10]); err != nil {
+				t.Fatal(err)
+			}
+			if n+1 == pieces {
+				unix.Close(there[i])
+			}
+		}
+	}
+	for range here {
+		<-done
+	}
+	for i := range got {
+		want := 0
+		for n := range pieces {
+			want += 1 + (n+i)%10
+		}
+		if got[i] != want {
+			t.Errorf("connection %d: got %d bytes, want %d", i, got[i], want)
+		}
+	}
+	s.End()
+	s.Wait()
+	if len(s.free) != len(s.slots) {
+		t.Errorf("%d slots, %d free", len(s.slots), len(s.free))
+	}
 }

@@ -35,6 +35,10 @@ func (s *Server) replyDirectly(conn *wire.Connection, p *wire.Plain) (wire.Later
 			return nil, err
 		}
 	}
+	if conn.IsShared() {
+		c.Release()
+		return nil, wire.ErrShared
+	}
 	if in.Time = time.Now(); s.Recorder != nil {
 		in.Time = conn.ReadAt()
 	}
@@ -49,7 +53,7 @@ func (s *Server) tryDirectly(c *call, conn *wire.Connection, room []byte) (done 
 		return false, nil
 	}
 	a := s.matchDirectly(c)
-	if a == nil {
+	if a == nil || conn.IsShared() && !a.Immediate {
 		return false, nil
 	}
 	c.direct, c.Reply.Room = true, room[headRoom:headRoom]

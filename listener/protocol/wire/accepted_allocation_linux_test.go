@@ -3,8 +3,11 @@
 package wire
 
 import (
+	"net"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A wait that its deadline ends, as every latency does, costs no more than with a connection of package
@@ -15,5 +18,42 @@ func TestAccepted_WhatADeadlineCosts(t *testing.T) {
 	var b [1]byte
 	if got := testing.AllocsPerRun(100, func() { _, _ = server.Read(b[:]) }); got > 1 {
 		t.Errorf("got %v allocations, want at most 1", got)
+	}
+}
+
+// A shared request allocates nothing.
+func TestAllocations_OfSharedRequests(t *testing.T) {
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	must(t, err)
+	response := []byte(answered)
+	l := served(New(nil, nil), stub{plain: func(c *Connection, _ *Plain) error {
+		_, err := c.Write(response)
+		return err
+	}})
+	defer l.lot.Close()
+	l.Share = func(c *Connection) {
+		c.requests = 1 // it stays shared
+		_ = c.Serve()
+	}
+	l.Resume = func(*Connection) { t.Error("it was not shared") }
+	conn := l.Adopt(&accepted{fd: ends[0], local: &net.TCPAddr{}, remote: &net.TCPAddr{}})
+	defer unix.Close(ends[1])
+	defer conn.CloseNow()
+	request, b := []byte(whole), make([]byte, 100)
+	ask := func() {
+		_, _ = unix.Write(ends[1], request)
+		for {
+			if n, _ := unix.Read(ends[1], b); n > 0 {
+				break
+			}
+		}
+		for conn.idle.Load() != isParked {
+		}
+	}
+	if !conn.Park() {
+		t.Fatal("it was not parked")
+	}
+	if got := testing.AllocsPerRun(100, ask); got > 0 {
+		t.Errorf("got %v allocations, want none", got)
 	}
 }

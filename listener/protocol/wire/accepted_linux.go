@@ -122,7 +122,7 @@ func (s *accepted) park(from *Connections, e *pollset.Entry, timeout time.Durati
 			_ = sockio.Close(fd) // the original stays open
 			return false
 		}
-		from.lot.Drop(e)
+		from.lot.Drop(e, true)
 		_ = s.file.Close() // the duplicate stays open
 		s.fd, s.file, s.raw = fd, nil, nil
 	}

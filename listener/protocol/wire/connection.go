@@ -29,6 +29,7 @@ type Connection struct {
 	reading
 	stay *stay // nil where it is not possible
 	ending
+	sharing
 	// after is called with the time when the response was written, or could not be written.
 	after   func(written time.Time)
 	written time.Time
@@ -278,11 +279,16 @@ func (c *Connection) WasCutOff() bool {
 func (c *Connection) Close() error {
 	c.release() // discarding may take a long time
 	c.closeNotify()
-	ended := (c.from.isEnding() || c.IsOld()) && c.spoke.Load() && !c.rested
-	if c.unread.Load() || c.behind || ended || c.struck {
+	if c.behind || c.lingers() {
 		c.Discard()
 	}
 	return c.CloseNow()
+}
+
+// lingers reports whether closing the connection may take long.
+func (c *Connection) lingers() bool {
+	ended := (c.from.isEnding() || c.IsOld()) && c.spoke.Load() && !c.rested
+	return ended || c.unread.Load() || c.struck || c.shared && c.hasMore()
 }
 
 // CloseNow closes the connection at once, even during a request, and forgets it.

@@ -48,6 +48,8 @@ type Connections struct {
 	// Resume makes a goroutine call Serve for a connection that was parked. It must not block. If it
 	// is nil, connections wait in their goroutines.
 	Resume func(*Connection)
+	// Share calls Serve for a connection that is shared. If it is nil, none is.
+	Share func(*Connection)
 
 	descriptors descriptors
 	scarce      bool // the last failure was that only reserved descriptors were left

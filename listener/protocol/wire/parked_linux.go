@@ -45,12 +45,37 @@ func (c *Connections) unpark(e *pollset.Entry, due bool) {
 	case !p.late:
 		conn.idle.Store(isBusy)
 		p.woken = true
-		p.quick = conn.delay.reply == nil && conn.requests > 0 && c.clock.exactly()-p.since < leaveTime
+		p.quick = conn.delay.reply == nil && conn.requests >= fewRequests && c.clock.exactly()-p.since < leaveTime
+		if conn.shared = conn.mayShare(); conn.shared {
+			c.Share(conn)
+			return
+		}
 	case conn.secured == nil:
 		_ = conn.CloseNow() // the client expects no response
 		return
 	}
+	c.lot.leave(conn, true)
 	c.Resume(conn)
+}
+
+// fewRequests is how many requests that follow quickly a connection may have and still be shared. Each of
+// them costs less then; but others wait for it, and on several processors those need not.
+const fewRequests = 32
+
+// mayShare reports whether the goroutine of the set may serve the connection.
+func (c *Connection) mayShare() bool {
+	d := &c.delay
+	return c.from.Share != nil && !c.quick && !c.ended && d.reply == nil && d.rest == nil && c.secured == nil && !c.upgraded.Load() && !c.from.isEnding()
+}
+
+// leave is called by the goroutine of the set before another one serves a connection, or before it is
+// closed; open reports which.
+func (l lot) leave(c *Connection, open bool) {
+	if s := c.place.socket; c.Stays {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		l.Drop(&c.place.Entry, open && !s.closed)
+	}
 }
 
 // mayPark reports whether the connection may be parked if there is nothing to read.
@@ -86,7 +111,7 @@ func (c *Connection) parkFor(timeout time.Duration) bool {
 	}
 	c.shrink()
 	c.readInForce, c.writeExpires = time.Time{}, 0
-	p.Owner, p.since = c, c.from.clock.exactly()
+	p.Owner, p.since, p.Stays, c.shared = c, c.from.clock.exactly(), c.shared, false
 	state := uint32(isParked)
 	d := &c.delay
 	d.mu.Lock()
@@ -100,6 +125,7 @@ func (c *Connection) parkFor(timeout time.Duration) bool {
 		return true
 	}
 	c.idle.Store(isBusy)
+	c.shared = p.Stays
 	pacer.Cancel(&d.Entry)
 	return false
 }

@@ -49,6 +49,7 @@ func parksBy(t *testing.T, h Handler, options ...func(*Connections)) *parking {
 		}
 		p.serving.Go(func() { _ = c.Serve() }) // the client sees how it ends
 	}
+	p.Share = func(c *Connection) { _ = c.Serve() }
 	p.serving.Go(func() {
 		for {
 			c, err := p.Accept()

@@ -116,7 +116,7 @@ func (c *Connection) Read(b []byte) (int, error) {
 	c.leaveIdle()
 	c.noteRead()
 	if err != nil {
-		if err == errIdle || c.ended {
+		if err == errIdle || err == ErrShared || c.ended {
 			return n, err
 		}
 		if len(some) == 0 && c.isIdle() && errors.Is(err, os.ErrDeadlineExceeded) && !c.from.isEnding() {
@@ -166,7 +166,7 @@ func (c *Connection) look(b []byte) (whole bool, err error) {
 	c.preferred, c.accepted = c.preferred || c.head.prefers, c.accepted || c.head.accepts
 	if c.size = length + c.head.length; c.size <= len(b) && c.head.isPlain(b) && !c.from.General && c.head.length <= c.from.MaxBody {
 		c.isPlain, c.plain = true, c.head.plain(b[:c.size], length)
-		if c.last = c.last[:0]; len(b) == c.size && len(b) <= longestLast {
+		if c.last = c.last[:0]; len(b) == c.size && len(b) <= longestLast && !c.shared {
 			c.last = append(c.last, b...)
 		}
 	}

@@ -45,6 +45,8 @@ var (
 	errHello  = errors.New("the client begins a TLS handshake")
 	errClosed = errors.New("the connection is already closed")
 	errDelay  = errors.New("the response is delayed")
+	// ErrShared is what a Handler returns for a request that may take long, on a connection that is shared.
+	ErrShared = errors.New("the goroutine serves other connections too")
 )
 
 // Serve serves the connection to its end, and closes it. Responses are collected in a buffer; what is in
@@ -63,9 +65,12 @@ func (c *Connection) Serve() error {
 	for {
 		err := c.loop()
 		switch {
-		case err != errIdle && err != errDelay:
+		case err != errIdle && err != errDelay && err != ErrShared:
 			return c.end(err)
-		case c.Park():
+		case err != ErrShared && c.Park():
+			return nil
+		case c.shared:
+			c.leaveShared()
 			return nil
 		case err == errDelay: // wait in this goroutine
 		case c.requests > 0 && !c.park():
@@ -76,6 +81,7 @@ func (c *Connection) Serve() error {
 
 // end ends a connection after its last request.
 func (c *Connection) end(err error) error {
+	c.from.lot.leave(c, false)
 	c.behind = c.ended && c.hasMore()
 	if c.upgraded.Load() {
 		c.hold()
@@ -120,7 +126,7 @@ func (c *Connection) loop() error {
 			if c.delay.reply != nil {
 				return errDelay
 			}
-		case err == errIdle:
+		case err == errIdle || err == ErrShared:
 			return err
 		case err == errFull:
 			if err := c.grow(); err != nil {
@@ -144,29 +150,32 @@ func (c *Connection) next() error {
 		switch c.settle(); {
 		case c.unwritten:
 			return c.failed
+		case c.mayBlock():
+			return ErrShared
 		case c.upgraded.Load() || c.ended:
 			return io.EOF
 		}
-		if c.arrived = c.heldAt; c.from.timed && c.hasMore() {
-			c.readAt = c.from.clock.exactly()
-		}
-		if err := c.readHead(); err != nil {
+		switch err := c.readHead(); {
+		case c.shared && !c.isPlain && err != errIdle && c.failed == nil:
+			return ErrShared
+		case err != nil || !c.isPlain || c.later != nil:
 			return err
-		}
-		if !c.isPlain || c.later != nil {
-			return nil
 		}
 		c.plain.Alone = c.in.Buffered() == c.size && len(c.held) == 0 && (c.out == nil || c.out.Buffered() == 0)
 		if err := c.answerPlain(); c.later != nil || err != nil {
 			return err
 		}
-		c.discard()
+		if c.discard(); c.awaits() {
+			return errIdle
+		}
 	}
 }
 
 // answerPlain answers a plain request, or sets c.later to what answers it.
 func (c *Connection) answerPlain() (err error) {
-	if c.later, err = c.from.Handler.Answer(c, &c.plain); err != nil {
+	if c.later, err = c.from.Handler.Answer(c, &c.plain); err == ErrShared {
+		return err
+	} else if err != nil {
 		c.failed, c.unwritten = err, true
 	} else if c.later == nil {
 		c.finish()
@@ -187,6 +196,10 @@ func (c *Connection) settle() {
 
 // readHead reads until a whole head is buffered, and all of a plain request.
 func (c *Connection) readHead() error {
+	if c.arrived = c.heldAt; c.from.timed && c.hasMore() && !c.moved {
+		c.readAt = c.from.clock.exactly()
+	}
+	c.moved = false
 	in := c.input()
 	for c.later == nil {
 		b, _ := in.Peek(in.Buffered()) // what is buffered can be peeked at
@@ -214,7 +227,7 @@ func (c *Connection) readHead() error {
 // ends returns how a connection ends whose head could not be read.
 func (c *Connection) ends(err error) error {
 	b, _ := c.in.Peek(c.in.Buffered())
-	if c.cutOff = c.head.isInside(b); c.cutOff && err == io.EOF {
+	if c.cutOff = err != ErrShared && c.head.isInside(b); c.cutOff && err == io.EOF {
 		return cutShort
 	}
 	return err

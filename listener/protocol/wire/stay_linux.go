@@ -59,7 +59,7 @@ func (c *Connection) read(b []byte, part bool) (int, error) {
 	}
 	c.woken = false
 	s.b, s.n, s.err = b, 0, nil
-	s.plain = c.requests > 0 && !part && !c.inBody && !c.grows
+	s.plain = !c.shared && c.requests > 0 && !part && !c.inBody && !c.grows
 	err := s.raw.Read(s.turn)
 	s.b, s.fd = nil, -1
 	if err != nil {
@@ -74,8 +74,10 @@ func (s *stay) once(fd uintptr) bool {
 	for {
 		n, errno := sockio.Recv(int(fd), s.b, 0)
 		switch {
-		case errno == unix.EAGAIN && s.parks:
-			s.err = errIdle
+		case errno == unix.EAGAIN && (s.parks || c.shared):
+			if s.err = errIdle; !s.parks {
+				s.err = ErrShared
+			}
 			return true
 		case errno == unix.EAGAIN:
 			return false
@@ -89,6 +91,7 @@ func (s *stay) once(fd uintptr) bool {
 			return true
 		}
 		s.fd = int(fd)
+		c.Again = c.Again || n == len(s.b)
 		if s.n = n; !s.plain || c.grows || !s.answers(s.b[:n]) {
 			return true
 		}
@@ -144,6 +147,14 @@ func (c *Connection) WriteNow(b []byte) int {
 
 // write writes once, like Conn.Write.
 func (c *Connection) write(b []byte) (int, error) {
+	if c.shared { // what the socket does not take is left to another goroutine
+		rest := b
+		if c.delay.rest == nil {
+			rest = b[c.WriteNow(b):]
+		}
+		c.delay.rest = append(c.delay.rest, rest...)
+		return len(b), nil
+	}
 	if s := c.stay; s != nil && s.fd >= 0 && len(b) <= sentAtOnce {
 		n, errno := sockio.Send(s.fd, b)
 		if errno == 0 && n == len(b) {

@@ -31,6 +31,7 @@ func (lot) Close()                           {}
 func (lot) End()                             {}
 func (lot) Expire()                          {}
 func (lot) forget(*Connection)               {}
+func (lot) leave(*Connection, bool)          {}
 func (lot) hurry(*Connection, time.Duration) {}
 
 type place struct{ late bool }

@@ -1,0 +1,118 @@
+package wire
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+)
+
+// sharing is parks, with a count of what the goroutine of the set, and others, were given to serve.
+func sharingBy(t *testing.T, h Handler) (p *parking, shared, others chan struct{}) {
+	p = parksBy(t, h)
+	shared, others = make(chan struct{}, 1000), make(chan struct{}, 1000)
+	serve := p.Share
+	p.Share = func(c *Connection) {
+		shared <- struct{}{}
+		serve(c)
+	}
+	p.resuming.Store(new(func() { others <- struct{}{} }))
+	return p, shared, others
+}
+
+// The first requests of a connection are served by the goroutine of the set, unless they may take long, are
+// not complete, are not alone, or their responses are not taken by the socket. Those that follow quickly
+// are served by a goroutine of the connection. The client gets the same responses in any case.
+func TestShared_WhatIsLeftToOthers(t *testing.T) {
+	long := bytes.Repeat([]byte("x"), 16<<20)
+	h := stub{
+		plain: func(c *Connection, p *Plain) error {
+			switch b := []byte(answered); {
+			case string(p.Target) == "/slow" && c.IsShared():
+				return ErrShared
+			case string(p.Target) == "/long":
+				for i := 0; i < len(long); i += 32 << 10 {
+					if _, err := c.Write(long[i : i+32<<10]); err != nil {
+						return err
+					}
+				}
+				return nil
+			default:
+				_, err := c.Write(b)
+				return err
+			}
+		},
+		serve: func(x *Exchange) { _, _ = x.Conn.Write([]byte(answered)) },
+	}
+	slow, last := strings.Replace(whole, "/ ", "/slow ", 1), strings.Replace(whole, "\r\n\r\n", "\r\nConnection: close\r\n\r\n", 1)
+	for name, c := range map[string]struct {
+		sent  []string
+		moved bool // to another goroutine
+		want  string
+	}{
+		"quick":                {[]string{whole, whole, last}, false, strings.Repeat(answered, 3)},
+		"slow":                 {[]string{slow, last}, true, strings.Repeat(answered, 2)},
+		"slow and last":        {[]string{strings.Replace(slow, "\r\n\r\n", "\r\nConnection: close\r\n\r\n", 1)}, true, answered},
+		"in pieces":            {[]string{last[:10], last[10:]}, true, answered},
+		"general":              {[]string{"POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"}, true, answered},
+		"a response too large": {[]string{strings.Replace(last, "/ ", "/long ", 1)}, true, string(long)},
+		"more than the last":   {[]string{last + whole}, true, answered},
+	} {
+		p, shared, others := sharingBy(t, h)
+		client, in, conn := p.client(t)
+		conn.becomes(isParked)
+		for len(others) > 0 { // the one that has parked it
+			<-others
+		}
+		for i, part := range c.sent {
+			_, err := io.WriteString(client, part)
+			must(t, err)
+			if i == 0 {
+				<-shared
+			}
+			if c.moved && i == 0 {
+				<-others
+			} else if i+1 < len(c.sent) && !c.moved {
+				b := make([]byte, len(answered))
+				_, err = io.ReadFull(in, b)
+				must(t, err)
+			}
+		}
+		got, err := io.ReadAll(in)
+		if want := c.want[len(c.want)-len(got):]; err != nil || string(got) != want || c.moved && len(got) != len(c.want) {
+			t.Errorf("%s: got %d bytes, %v; want %d", name, len(got), err, len(c.want))
+		}
+		if !c.moved && len(others) > 0 {
+			t.Errorf("%s: another goroutine served it", name)
+		}
+	}
+}
+
+// A connection whose requests follow quickly is served by a goroutine of its own after a while.
+func TestShared_NotForLong(t *testing.T) {
+	p, _, others := sharingBy(t, stub{plain: func(c *Connection, _ *Plain) error {
+		_, err := io.WriteString(c, answered)
+		return err
+	}})
+	client, in, conn := p.client(t)
+	conn.becomes(isParked)
+	for len(others) > 0 {
+		<-others
+	}
+	for i := range 3 * fewRequests {
+		asks(t, client, in, whole, 1)
+		if i == fewRequests-2 && len(others) > 0 {
+			t.Error("another goroutine served it early")
+		}
+	}
+	if len(others) != 1 {
+		t.Errorf("it was given to another goroutine %d times", len(others))
+	}
+	for conn.idle.Load() != isParked {
+		p.parkIdle()
+	}
+	asks(t, client, in, whole, 1)
+	if conn.Stays {
+		t.Error("the set still reports each input")
+	}
+}
