@@ -5,6 +5,8 @@ package imports
 
 import (
 	"errors"
+	"path/filepath"
+	"strings"
 
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/traffic"
@@ -36,6 +38,11 @@ func Make(paths []string, opts draft.Options) (*draft.Draft, error) {
 		return nil, syntax.Problems{{Pos: syntax.Pos{File: paths[0]}, What: err.Error()}}
 	}
 	m.draft.Done = m.traffic.Close
+	var names []string
+	for _, path := range paths {
+		names = append(names, filepath.Base(path))
+	}
+	m.draft.Title = append([]string{"Imported from " + strings.Join(names, ", ")}, m.draft.Title...)
 	return &m.draft, nil
 }
 

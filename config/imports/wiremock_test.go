@@ -56,7 +56,7 @@ func TestWireMock_Matchers(t *testing.T) {
 {"request": {"method": "GET", "urlPath": "/host", "host": {"equalTo": "a.example"}}, "response": {"body": "host"}},
 {"request": {"method": "GET", "urlPath": "/slash/"}, "response": {"body": "with"}},
 {"request": {"method": "GET", "urlPath": "/slash"}, "response": {"body": "without"}},
-{"request": {"method": "GET", "urlPath": "/xml", "headers": {"X": {"equalToXml": "<a/>"}}}, "response": {"body": "lost"}}
+{"request": {"method": "GET", "urlPath": "/xml", "headers": {"X": {"equalToXml": "<a/>"}}}, "response": {"status": 201, "headers": {"X-A": "{{a}}"}, "jsonBody": {"lost": true}}}
 ]}`)
 	const all = 418
 	Ask(t, m.Serve(t), []Case{
@@ -92,7 +92,9 @@ func TestWireMock_Matchers(t *testing.T) {
 	if got := m.Counts(); got != [3]int{11, 2, 1} {
 		t.Errorf("%v: %v", got, m.Items)
 	}
-	if !strings.Contains(m.Text, "# lost: GET /xml: the matcher equalToXml cannot be expressed\n# - endpoint:\n") {
+	lost := "# lost: GET /xml: the matcher equalToXml cannot be expressed\n# - endpoint:\n#     method: GET\n#     path: /xml\n" +
+		"#     response:\n#       status: 201\n#       headers:\n#         X-A: '{{a}}'\n#       body: '{\"lost\":true}'\n"
+	if !strings.Contains(m.Text, lost) {
 		t.Errorf("lost items are not commented out:\n%s", m.Text)
 	}
 }
@@ -167,13 +169,15 @@ func TestWireMock_Scenarios(t *testing.T) {
 
 func TestWireMock_Templates(t *testing.T) {
 	body := "{{request.query.a}} {{request.path.[1]}} {{request.pathSegments.[0]}} {{request.headers.X-A}} {{upper request.query.a}} {{jsonPath request.body '$.n[0]'}} " +
-		"{{#if request.query.b}}b{{else}}no b{{/if}} {{#each (jsonPath request.body '$.l')}}<{{this}}{{#unless @last}},{{/unless}}>{{/each}} {{parameters.p}} {{unknown request.body}}"
+		"{{#if request.query.b}}b{{else}}no b{{/if}} {{#each (jsonPath request.body '$.l')}}<{{this}}{{#unless @last}},{{/unless}}>{{/each}} {{parameters.p}} {{unknown request.body}}{{request.url}}"
 	m := readMapping(t, `{"request": {"method": "POST", "urlPathPattern": "/t/[^/]+"}, "response": {"transformers": ["response-template"], "transformerParameters": {"p": "{%"}, "headers": {"X-B": "{{request.method}}"}, "body": "`+body+`"}}`)
 	Ask(t, m.Serve(t), []Case{{Method: "POST", Target: "/t/x?a=7", Body: `{"n":[5],"l":["p","q"]}`, Header: map[string]string{"X-A": "A"}, Status: 200,
-		Want: "7 x t A 7 5 no b <p,><q> {% {{unknown request.body}}", Has: map[string]string{"X-B": "POST"}}})
-	if got := m.Counts(); got != [3]int{0, 1, 0} || m.Items[0].Why != "{{unknown request.body}}: it has no equivalent" {
+		Want: "7 x t A 7 5 no b <p,><q> {% {{unknown request.body}}{{request.url}}", Has: map[string]string{"X-B": "POST"}}})
+	if got := m.Counts(); got != [3]int{0, 1, 0} || m.Items[0].Why != "{{unknown request.body}}: it has no equivalent; {{request.url}}: it has no equivalent" {
 		t.Errorf("%v: %v", got, m.Items)
 	}
+	m = readMapping(t, `{"request": {"url": "/t"}, "response": {"transformers": ["response-template"], "body": "{{request.url}}"}}`)
+	Ask(t, m.Serve(t), []Case{{Method: "GET", Target: "/t", Status: 200, Want: "/t"}})
 	m = readMapping(t, `{"request": {"method": "GET", "url": "/t"}, "response": {"body": "{{request.path}} {% x %}", "headers": {"X": ["{{a}}", "b"]}}}`)
 	Ask(t, m.Serve(t), []Case{{Method: "GET", Target: "/t", Status: 200, Want: "{{request.path}} {% x %}", Has: map[string]string{"X": "{{a}}, b"}}})
 }

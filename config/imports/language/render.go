@@ -104,25 +104,21 @@ func Translate(source string, d Dialect) *Template {
 	nodes, err := parseHandlebars(source, d.Java())
 	if err != nil {
 		r.t.Text(source)
-		r.lost = err.Error()
+		d.Note(err.Error())
 	}
 	r.nodes(nodes, &Scope{})
-	d.Note(r.lost)
 	return r.t
 }
 
 type hbRenderer struct {
 	t       *Template
 	dialect Dialect
-	lost    string
 	loops   int
 	turns   int
 }
 
 func (r *hbRenderer) lose(n *hbNode, err error) {
-	if r.lost == "" {
-		r.lost = fmt.Sprintf("%s: %v", short(n.source), err)
-	}
+	r.dialect.Note(fmt.Sprintf("%s: %v", short(n.source), err))
 }
 
 func (r *hbRenderer) nodes(nodes []hbNode, s *Scope) {

@@ -117,6 +117,9 @@ func (d *dialect) request(path string) (string, error) {
 	if path == "path" {
 		return d.path()
 	}
+	if path == "url" && slices.Contains(d.made.needs, language.Query("")) { // otherwise it has a query
+		return "path", nil
+	}
 	if expression := whole[path]; expression != "" {
 		return expression, nil
 	}

@@ -224,13 +224,22 @@ func (r *reader) mapping(m *made) {
 // off adds the known parts of a mapping that cannot be served, commented out.
 func (r *reader) off(m *made, pos syntax.Pos) {
 	e := draft.NewMap("method", "GET", "path", m.path.String())
-	if len(m.methods) > 0 {
+	if len(m.methods) == len(semantics.Methods) {
+		e.Set("method", draft.Of("any"))
+	} else if len(m.methods) > 0 {
 		e.Set("method", draft.Of(m.methods[0]))
 	}
 	e.SetText("if", language.Outermost(language.And(m.needs...)))
-	response := syntax.NewMap()
+	shown := syntax.NewMap()
 	if status := integer(get(m.Node, "response", "status"), 200); status >= 200 && status <= 599 {
-		response.Set("status", draft.Of(status))
+		shown.Set("status", draft.Of(status))
 	}
-	r.AddLost("endpoint", e.Set("response", response), pos, m.name, m.Gone)
+	a := &response{made: m, node: get(m.Node, "response")}
+	if headers := get(a.node, "headers"); headers != nil {
+		shown.Set("headers", headers.Document())
+	}
+	why := m.Gone // before that of the body
+	body, _ := a.body()
+	shown.SetText("body", body)
+	r.AddLost("endpoint", e.Set("response", shown), pos, m.name, why)
 }

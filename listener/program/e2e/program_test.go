@@ -232,6 +232,22 @@ func TestProgram_EachCommandHasItsOwnHelp(t *testing.T) {
 	}
 }
 
+// What an import does not do exactly is logged when it is served, once.
+func TestProgram_ServedImportsAreLogged(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := harness.WriteFile(t, dir, "db.json", `{"tags": ["a"]}`)
+	p := Launch(t, nil, "-p", "0", path).Listening()
+	p.WaitLine(0, "WARN", "imported differently", "db.json:1:3", "item=/tags", "kind=approximate", "reason=")
+	p.Get("/tags").Want(t, 200, `["a"]`)
+	harness.WriteFile(t, dir, "db.json", `{"x": [1], "tags": ["a", "b"]}`)
+	p.WaitLine(0, "imported differently", "item=/x")
+	p.WaitLine(0, "configuration reloaded")
+	if all := strings.Join(p.Output(), "\n"); strings.Count(all, "item=/tags") != 1 {
+		t.Errorf("an item is logged twice:\n%s", all)
+	}
+}
+
 func TestProgram_FilesAreArguments(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -20,7 +20,12 @@ type Files struct {
 	dir   string // "" until it is needed
 	made  int
 	fresh map[string][]string // the directories made for each file, the newest last
+
+	logged map[string]bool // items that are not exact, which are logged once
 }
+
+// maxLogged is how many items that are not exact are logged.
+const maxLogged = 20
 
 // Import makes a configuration from a file or directory and returns the name of the configuration's
 // file; "" if the format cannot be imported. The last three configurations made from each path are
@@ -47,13 +52,19 @@ func (i *Files) Import(path string) (string, error) {
 		return "", err
 	}
 	if i.fresh == nil {
-		i.fresh = map[string][]string{}
+		i.fresh, i.logged = map[string][]string{}, map[string]bool{}
 	}
 	const kept = 3 // the current one, its replacement, and one from a failed reload
 	i.fresh[path] = append(i.fresh[path], dir)
 	if all := i.fresh[path]; len(all) > kept {
 		os.RemoveAll(all[0])
 		i.fresh[path] = all[1:]
+	}
+	for _, item := range d.Items {
+		if text := path + item.Name + item.Why; item.Kind != draft.Exact && !i.logged[text] && len(i.logged) < maxLogged {
+			i.logged[text] = true
+			i.Log.Warn("imported differently", "file", item.Pos.String(), "item", item.Name, "kind", item.Kind.String(), "reason", item.Why)
+		}
 	}
 	i.Log.Info("imported", "file", path, "exact", d.Count(draft.Exact), "approximate", d.Count(draft.Approximate), "lost", d.Count(draft.Lost))
 	return filepath.Join(dir, imports.Name), nil
