@@ -51,7 +51,7 @@ export class Chart {
     const { width, height } = this.svg.getBoundingClientRect();
     if (width === 0 || height === 0) return;
     const size = parseFloat(getComputedStyle(this.svg).fontSize);
-    const step = roundStep(most / 2);
+    const step = roundStep(height < 9 * size ? most : most / 2); // few marks on a low chart
     const top = step * Math.max(1, Math.ceil(most / step - 1e-9));
     const marks = Array.from({ length: Math.round(top / step) + 1 }, (_, i) => i * step);
     const texts = marks.map((mark) => (most > 0 || mark === 0 ? this.write(mark) : ""));
