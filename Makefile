@@ -34,7 +34,7 @@ calibrate: ## compare the verdict with a client, on a quiet machine, for twenty 
 statistics: ## simulate runs to test their intervals and comparisons, in a few minutes
 	go test -tags measure -count=1 -timeout 30m -run TestStatistics ./listener/control/runs
 
-streams: ## measure 10,000 delayed streams of HTTP/2 and the memory of connections, on a quiet machine, for four minutes
+streams: ## measure 10,000 delayed streams of HTTP/2 and the memory of connections, on a quiet machine, for eight minutes
 	go test -tags measure -count=1 -timeout 20m -v -run TestStreams ./listener/program/e2e
 
 waiting: ## measure how late 10,000 waiting requests are answered, on a quiet machine, for a minute

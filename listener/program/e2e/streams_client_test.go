@@ -34,6 +34,11 @@ func dial(address, path string, window uint32) (*streamsClient, error) {
 	if err != nil {
 		return nil, err
 	}
+	return speak(conn, address, path, window)
+}
+
+// speak is dial on a connection that is open.
+func speak(conn net.Conn, address, path string, window uint32) (*streamsClient, error) {
 	c := &streamsClient{Conn: conn, out: bufio.NewWriter(conn), in: bufio.NewReaderSize(conn, 64<<10), next: 1, begun: map[uint32]time.Time{}}
 	c.framer = http2.NewFramer(c.out, c.in)
 	c.framer.SetReuseFrames()

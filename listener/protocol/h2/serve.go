@@ -15,12 +15,11 @@ func (c *conn) live(read []byte) (err error) {
 			c.srv.forget(c, 0) // also after a panic
 		}
 	}()
-	if err = c.serve(read); err == ErrParked {
-		return err
+	if err = c.serve(read); err != ErrParked {
+		c.end(err)
+		c.srv.forget(c, c.unanswered())
+		c.linger()
 	}
-	c.end(err)
-	c.srv.forget(c, c.unanswered())
-	c.linger()
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net"
+	"runtime/metrics"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -324,17 +325,26 @@ func (c *Connections) tick() {
 }
 
 // parkIdle wakes the connections that have been idle since it was called last, so that they are
-// parked. It is called each leaveTime. On Linux it also finds those to which something has happened
-// that the poller reported together with their last request, and so for nothing: the end of what the
-// client sends, or bytes after urgent data. In the set, each event counts.
+// parked; and those that have become idle since, if more than half of the memory limit was live after the
+// last collection. It is called each leaveTime. On Linux it also finds those to which something has
+// happened that the poller reported together with their last request, and so for nothing: the end of what
+// the client sends, or bytes after urgent data. In the set, each event counts.
 func (c *Connections) parkIdle() {
 	var still []*Connection
+	heap := [...]metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/gomemlimit:bytes"}}
+	metrics.Read(heap[:])
+	short := heap[0].Value.Uint64() > heap[1].Value.Uint64()/2
 	c.mu.Lock()
+	seen := 0
 	for conn := range c.open {
-		switch conn.idle.Load() {
-		case isLeaving:
+		if seen++; seen%1000 == 0 { // others, such as Accept, wait for a part of a millisecond
+			c.mu.Unlock()
+			c.mu.Lock()
+		}
+		switch state := conn.idle.Load(); {
+		case state == isLeaving || state == isIdle && short:
 			still = append(still, conn)
-		case isIdle:
+		case state == isIdle:
 			conn.idle.CompareAndSwap(isIdle, isLeaving)
 		}
 	}

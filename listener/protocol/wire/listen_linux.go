@@ -2,9 +2,11 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/netip"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -74,16 +76,27 @@ type acceptor struct {
 	raw  syscall.RawConn
 	try  func(fd uintptr) bool // acceptor.once, made once
 
-	saidDrops bool // that connections were dropped was logged
+	begun     atomic.Bool // Accept was called, and is called until it fails
+	saidDrops bool        // that connections were dropped was logged
 
 	fd   int // the results of once
 	from netip.AddrPort
 	err  syscall.Errno
 }
 
-// Accept waits for the next connection.
+// Accept waits for the next connection. After Close it returns those that wait to be accepted, which the
+// system would reset, and then closes the socket.
 func (a *acceptor) Accept() (net.Conn, error) {
+	a.begun.Store(true)
 	err := waitError(a.raw.Read(a.try))
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		some := false
+		_ = a.raw.Control(func(fd uintptr) { some = a.once(fd) }) // nothing else closes it
+		if err = nil; !some {
+			_ = a.file.Close() // it was only read
+			err = net.ErrClosed
+		}
+	}
 	if err == nil && a.err != 0 {
 		err = os.NewSyscallError("accept4", a.err)
 	}
@@ -124,8 +137,13 @@ func (c *Connections) logDrops() {
 	}
 }
 
-// Close stops listening.
-func (a *acceptor) Close() error { return netError(a.file.Close()) }
+// Close makes Accept stop.
+func (a *acceptor) Close() error {
+	if a.begun.Load() {
+		return netError(a.file.SetReadDeadline(past))
+	}
+	return netError(a.file.Close())
+}
 
 // Addr returns the address at which it listens.
 func (a *acceptor) Addr() net.Addr { return a.addr }

@@ -3,7 +3,9 @@ package wire
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
+	"net"
 	"strings"
 	"testing"
 
@@ -35,5 +37,44 @@ func TestListen_LogsDrops(t *testing.T) {
 	c.logDrops()
 	if n := strings.Count(log.String(), "net.core.somaxconn"); n != 1 {
 		t.Errorf("it was logged %d times, want once: %s", n, &log)
+	}
+}
+
+// Clients that wait to be accepted when the server stops are accepted, and later ones refused.
+func TestListen_AcceptsThoseThatWait(t *testing.T) {
+	for _, accepts := range []bool{false, true} {
+		l, err := Listen(context.Background(), "tcp", "127.0.0.1:0", false)
+		must(t, err)
+		dial := func() {
+			conn, err := net.Dial("tcp", l.Addr().String())
+			must(t, err)
+			t.Cleanup(func() { _ = conn.Close() })
+		}
+		want := 0
+		if accepts { // otherwise nobody would
+			dial()
+			conn, err := l.Accept()
+			must(t, err)
+			defer conn.Close()
+			want = 50
+		}
+		for range 50 {
+			dial()
+		}
+		must(t, l.Close())
+		for got := 0; ; got++ {
+			conn, err := l.Accept()
+			if err != nil {
+				if got != want || !errors.Is(err, net.ErrClosed) {
+					t.Errorf("%d were accepted, want %d: %v", got, want, err)
+				}
+				break
+			}
+			defer conn.Close()
+		}
+		if conn, err := net.Dial("tcp", l.Addr().String()); err == nil {
+			_ = conn.Close()
+			t.Error("a client was not refused at the end")
+		}
 	}
 }

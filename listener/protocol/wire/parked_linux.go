@@ -95,12 +95,11 @@ func (c *Connection) Park() bool {
 // ParkTalk is Park for a connection that has left HTTP/1.1. Another goroutine runs talk, once, when there is
 // something to read, after the timeout, or when the server stops.
 func (c *Connection) ParkTalk(talk func(), timeout time.Duration) bool {
-	c.talk = talk
-	parked := c.parkFor(timeout)
-	if !parked {
-		c.talk = nil
+	if c.talk = talk; c.parkFor(timeout) {
+		return true
 	}
-	return parked
+	c.talk = nil
+	return false
 }
 
 func (c *Connection) parkFor(timeout time.Duration) bool {
@@ -109,7 +108,8 @@ func (c *Connection) parkFor(timeout time.Duration) bool {
 	if p.socket == nil || c.from.Resume == nil || len(c.held) > 0 {
 		return false
 	}
-	c.shrink()
+	c.freeBuffers()
+	c.large, c.grows = false, false
 	c.readInForce, c.writeExpires = time.Time{}, 0
 	p.Owner, p.since, p.Stays, c.shared = c, c.from.clock.exactly(), c.shared, false
 	state := uint32(isParked)

@@ -7,6 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -127,6 +129,23 @@ func TestParked_IsServed(t *testing.T) {
 	if rest, err := io.ReadAll(in); len(rest) > 0 || err != nil {
 		t.Errorf("after the last response: %q, %v", rest, err)
 	}
+}
+
+// While memory is short, a connection is parked the first time that it is found idle.
+func TestParked_AtOnceWhileMemoryIsShort(t *testing.T) {
+	p := parks(t)
+	conn, in, c := p.client(t)
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1))
+	runtime.GC()
+	for c.idle.Load() != isIdle { // once its requests come in quick succession
+		asks(t, conn, in, whole, 1)
+	}
+	p.parkIdle()
+	if state := c.idle.Load(); state == isIdle || state == isLeaving {
+		t.Errorf("it is not parked: state %d", state)
+	}
+	c.becomes(isParked)
+	asks(t, conn, in, whole, 1)
 }
 
 // A parked connection ends when its client leaves, when it is parked for too long, and when the server

@@ -55,8 +55,8 @@ var (
 //
 // If there is nothing to read, Serve may park the connection: see Connections.Resume.
 func (c *Connection) Serve() error {
-	if c.speak() {
-		return nil
+	if c.talk != nil { // it was parked
+		return c.end(nil)
 	}
 	if c.late {
 		c.closeNotify()
@@ -83,11 +83,13 @@ func (c *Connection) Serve() error {
 func (c *Connection) end(err error) error {
 	c.from.lot.leave(c, false)
 	c.behind = c.ended && c.hasMore()
-	if c.upgraded.Load() {
+	if c.upgraded.Load() && c.in != nil {
 		c.hold()
 	}
 	c.freeBuffers()
-	if c.speak() {
+	if talk := c.talk; talk != nil {
+		c.talk = nil // talk may run for long: the field must not keep what talk refers to
+		talk()       // it may park the connection
 		return nil
 	}
 	if err == errClosed {
@@ -97,17 +99,6 @@ func (c *Connection) end(err error) error {
 	}
 	c.answered.Store((err == nil || c.struck || c.rested) && !c.cutOff && !c.unwritten)
 	return err
-}
-
-// speak runs talk, which may park the connection, and reports whether there is any.
-func (c *Connection) speak() bool {
-	talk := c.talk
-	if talk == nil {
-		return false
-	}
-	c.talk = nil // talk may run for long: the field must not keep what talk refers to
-	talk()
-	return true
 }
 
 // loop serves requests until the connection ends, leaves HTTP/1.1, or is idle.
@@ -432,7 +423,8 @@ var preface = []byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 // park waits until an idle connection must be served again. It reports false if it has closed the
 // connection instead.
 func (c *Connection) park() bool {
-	c.shrink()
+	c.freeBuffers()
+	c.large, c.grows = false, false
 	c.readInForce = c.TimeOf(c.idleSince + idleTimeout)
 	err := c.Conn.SetReadDeadline(c.readInForce)
 	c.beginIdle(isAlone)

@@ -65,12 +65,6 @@ func (c *Connection) freeBuffers() {
 		buffers.output.Put(c.out)
 	}
 	c.in, c.out = nil, nil
-}
-
-// shrink gives back what an idle connection does not need.
-func (c *Connection) shrink() {
-	c.freeBuffers()
-	c.large, c.grows = false, false
 	if c.secured != nil {
 		c.secured.freeBuffers()
 	}
