@@ -1,16 +1,13 @@
 package wire
 
 import (
-	"bytes"
 	"crypto/tls"
 	"errors"
 	"io"
 	"net"
 	"os"
-	"reflect"
 	"sync/atomic"
 	"time"
-	"unsafe"
 )
 
 // TLS and clear text arrive on the same port: the first byte of a connection shows which it is. The
@@ -138,28 +135,6 @@ func (s *stream) Read(b []byte) (int, error) {
 		return n, io.EOF
 	}
 	return n, &brokenError{err}
-}
-
-// tlsBuffers are the places in a tls.Conn of its buffers for input, each of which stays as large as
-// the largest record or message so far, at least 3.5 KB together: crypto/tls itself never frees them.
-// A version of Go without them frees nothing.
-var tlsBuffers = func() (places []uintptr) {
-	for _, name := range [...]string{"rawInput", "hand"} {
-		if f, ok := reflect.TypeFor[tls.Conn]().FieldByName(name); ok && f.Type == reflect.TypeFor[bytes.Buffer]() {
-			places = append(places, f.Offset)
-		}
-	}
-	return places
-}()
-
-// freeBuffers frees the buffers for input that are empty. Only the goroutine that reads the connection
-// may call it.
-func (s *stream) freeBuffers() {
-	for _, place := range tlsBuffers {
-		if b := (*bytes.Buffer)(unsafe.Add(unsafe.Pointer(s.Conn), place)); b.Len() == 0 {
-			*b = bytes.Buffer{}
-		}
-	}
 }
 
 // brokenError is a failure of TLS. To the reader, it means that the connection is closed.

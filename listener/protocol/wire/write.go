@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"mockserver/internal/tlsinput"
 )
 
 // buffers holds unused buffers for requests and responses.
@@ -66,7 +68,7 @@ func (c *Connection) freeBuffers() {
 	}
 	c.in, c.out = nil, nil
 	if c.secured != nil {
-		c.secured.freeBuffers()
+		tlsinput.Free(c.secured.Conn)
 	}
 }
 
