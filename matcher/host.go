@@ -32,9 +32,7 @@ func (r *Request) HostName() []byte {
 		if len(host) > longestHost {
 			host = nil
 		}
-		start := len(r.Arena)
-		r.Arena = normalHost(r.Arena, host)
-		r.host = r.kept(start)
+		r.host = r.Extend(normalHost(r.Arena, host))
 	}
 	return r.host
 }

@@ -206,9 +206,7 @@ func (r *Request) multipart(name string) ([]byte, bool) {
 	if r.form == nil || len(r.form.Value[name]) == 0 {
 		return nil, false
 	}
-	start := len(r.Arena)
-	r.Arena = append(r.Arena, r.form.Value[name][0]...)
-	return r.kept(start), true
+	return r.Extend(append(r.Arena, r.form.Value[name][0]...)), true
 }
 
 // parseMultipart parses a multipart body; it returns nil if the body is malformed.
@@ -227,9 +225,14 @@ func (r *Request) parseMultipart() *multipart.Form {
 	return form
 }
 
-// kept returns the bytes that were appended to the arena since start. Their capacity equals their
-// length, so that appending to them never overwrites what follows.
-func (r *Request) kept(start int) []byte { return r.Arena[start:len(r.Arena):len(r.Arena)] }
+// Extend replaces the arena with arena, which has the same bytes and more, and returns the bytes that
+// were appended. Their capacity equals their length, so that appending to them never overwrites what
+// follows.
+func (r *Request) Extend(arena []byte) []byte {
+	start := len(r.Arena)
+	r.Arena = arena
+	return arena[start:len(arena):len(arena)]
+}
 
 // decoded returns b percent-decoded: b itself if it contains no percent-encoding, otherwise a slice
 // of the arena. If plus is set, "+" is decoded as a space.
@@ -237,9 +240,7 @@ func (r *Request) decoded(b []byte, plus bool) []byte {
 	if bytes.IndexByte(b, '%') < 0 && !(plus && bytes.IndexByte(b, '+') >= 0) {
 		return b
 	}
-	start := len(r.Arena)
-	r.Arena = appendDecoded(r.Arena, b, plus)
-	return r.kept(start)
+	return r.Extend(appendDecoded(r.Arena, b, plus))
 }
 
 // Header returns the first value of a header, and reports whether the header exists. The name is

@@ -6,9 +6,19 @@ import (
 	"mockserver/renderer/value"
 )
 
-// compileDate compiles the date filter: its layout, and then the time zone, which becomes the
+// date compiles the date filter: its layout, and then the time zone, which becomes the
 // argument.
-func compileDate(s *source, f *filter, layout, zone token) bool {
+func (s *scanner) date(f *filter, layout token) bool {
+	f.arg = nil
+	var zone token
+	if s.tok.is(":") {
+		s.next()
+		zone = s.tok
+		var ok bool
+		if f.arg, ok = s.argument(); !ok {
+			return false
+		}
+	}
 	if layout.kind != textToken {
 		s.fail(layout.offset, "the layout of date is a text in quotes, such as \"2006-01-02\" or \"%%Y-%%m-%%d\"")
 		return false
@@ -19,7 +29,6 @@ func compileDate(s *source, f *filter, layout, zone token) bool {
 		return false
 	}
 	in := &scalar.Zones{}
-	f.arg, f.more = f.more, nil
 	if f.arg != nil && f.arg.constant() && !value.IsZone(in, f.arg.literal) {
 		s.fail(zone.offset, "unknown time zone %s (expected a name of the IANA database, such as \"Europe/Zurich\" or \"UTC\")", zone.describe())
 		return false

@@ -74,7 +74,6 @@ type step struct {
 type filter struct {
 	name  string
 	arg   *expr // nil if it has none
-	more  *expr // a second argument, during compilation
 	cost  int
 	apply func(v, arg value.Value, r *matcher.Request) value.Value
 }

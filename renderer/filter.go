@@ -19,9 +19,6 @@ var filters = map[string]struct {
 	// cost is how much longer the filter takes than reading its value and its argument; 0 for a
 	// filter that does not read its argument.
 	cost int
-	more bool // a second argument is allowed
-	// compile checks the arguments, given with their tokens, or modifies the filter.
-	compile func(s *source, f *filter, arg, more token) bool
 }{
 	"default":   {apply: value.Default, arg: "a value"},
 	"upper":     {apply: value.Upper},
@@ -32,11 +29,11 @@ var filters = map[string]struct {
 	"json":      {apply: value.EncodeJSON},
 	"urlencode": {apply: value.URLEncode},
 	"base64":    {apply: value.Base64},
-	"add":       {apply: value.Calculate('+'), arg: "a number, or a duration", cost: arithmeticCost, compile: checkTerm},
-	"sub":       {apply: value.Calculate('-'), arg: "a number, or a duration", cost: arithmeticCost, compile: checkTerm},
-	"mul":       {apply: value.Calculate('*'), arg: "a number", cost: arithmeticCost, compile: checkFactor},
+	"add":       {apply: value.Calculate('+'), arg: "a number, or a duration", cost: arithmeticCost},
+	"sub":       {apply: value.Calculate('-'), arg: "a number, or a duration", cost: arithmeticCost},
+	"mul":       {apply: value.Calculate('*'), arg: "a number", cost: arithmeticCost},
 	"neg":       {apply: value.Negate, cost: arithmeticCost},
-	"date":      {arg: "a layout in quotes", cost: 1, more: true, compile: compileDate},
+	"date":      {arg: "a layout in quotes", cost: 1},
 	"first":     {apply: value.First},
 	"last":      {apply: value.Last},
 	"join":      {apply: join, arg: "a text", cost: 1},
@@ -75,44 +72,42 @@ func (s *scanner) filter() (filter, bool) {
 	}
 	s.next()
 	at := s.tok
-	arg, ok := s.operand()
-	if !ok {
+	if f.arg, ok = s.argument(); !ok {
 		return f, false
 	}
-	s.remember(&arg)
-	f.arg = &arg
-	var second token
-	if known.more && s.tok.is(":") {
-		s.next()
-		second = s.tok
-		more, ok := s.operand()
-		if !ok {
-			return f, false
-		}
-		s.remember(&more)
-		f.more = &more
+	switch t.text {
+	case "date":
+		return f, s.date(&f, at)
+	case "add", "sub", "mul":
+		return f, s.checkNumber(&f, at)
 	}
-	return f, known.compile == nil || known.compile(s.source, &f, at, second)
+	return f, true
 }
 
-// checkTerm refuses a literal that can be added neither to a number nor to a time.
-func checkTerm(s *source, f *filter, at, _ token) bool {
-	if f.arg.constant() && !f.arg.literal.IsNumeric() {
-		if _, ok := scalar.ParseDuration(f.arg.literal.Raw); !ok {
-			s.fail(at.offset, "%s is not a number, or a duration", at.describe())
-			return false
-		}
+// argument parses the argument of a filter.
+func (s *scanner) argument() (*expr, bool) {
+	arg, ok := s.operand()
+	if ok {
+		s.remember(&arg)
 	}
-	return true
+	return &arg, ok
 }
 
-// checkFactor refuses a literal that is not a number.
-func checkFactor(s *source, f *filter, at, _ token) bool {
-	if f.arg.constant() && !f.arg.literal.IsNumeric() {
-		s.fail(at.offset, "%s is not a number", at.describe())
-		return false
+// checkNumber refuses a literal that is not a number. It accepts a duration for add and sub, which
+// also calculate with times.
+func (s *scanner) checkNumber(f *filter, at token) bool {
+	if !f.arg.constant() || f.arg.literal.IsNumeric() {
+		return true
 	}
-	return true
+	expected := "a number"
+	if f.name != "mul" {
+		if _, ok := scalar.ParseDuration(f.arg.literal.Raw); ok {
+			return true
+		}
+		expected = "a number, or a duration"
+	}
+	s.fail(at.offset, "%s is not %s", at.describe(), expected)
+	return false
 }
 
 // join writes the elements of an array as text with arg between them. It does not change other

@@ -202,7 +202,7 @@ func TestMade_TextsWithinJSONKeepTheirKind(t *testing.T) {
 			continue
 		}
 		r := matcher.Acquire(matcher.Input{Body: []byte(body)})
-		if got := string(made.Append(nil, r)); got != want {
+		if got := string(made.AppendJSON(nil, r)); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", text, got, want)
 		}
 		matcher.Release(r)

@@ -15,6 +15,7 @@ import (
 type Operand struct {
 	expr expr
 	text *Template // of a text with placeholders; nil for any other operand
+	json bool      // the text is JSON itself; see CompileMade
 }
 
 // CompileOperand parses an operand as in a condition: a variable with or without filters, a number,
@@ -73,9 +74,7 @@ func (o *Operand) value(r *matcher.Request) value.Value {
 		return o.expr.eval(r, nil)
 	}
 	r.Line = o.text.Append(r.Line[:0], r) // not in the arena, to which the parts of the text are appended
-	start := len(r.Arena)
-	r.Arena = append(r.Arena, r.Line...)
-	return value.OfText(r.Arena[start:len(r.Arena):len(r.Arena)])
+	return value.Appended(r, append(r.Arena, r.Line...))
 }
 
 // Text returns the operand as a text, which is valid until the request is released. ok is false if
@@ -90,7 +89,14 @@ func (o *Operand) Text(r *matcher.Request) (text []byte, ok bool) {
 
 // AppendJSON appends the operand as a JSON text; null for a missing value.
 func (o *Operand) AppendJSON(dst []byte, r *matcher.Request) []byte {
-	return o.value(r).AppendJSON(dst)
+	switch {
+	case o.text == nil:
+		return o.expr.eval(r, nil).AppendJSON(dst)
+	case o.json:
+		return o.text.Append(dst, r)
+	}
+	r.Line = o.text.Append(r.Line[:0], r) // as in value
+	return json.AppendString(dst, r.Line)
 }
 
 // Number returns the operand if it is a number, or a text that is one.
@@ -99,37 +105,22 @@ func (o *Operand) Number(r *matcher.Request) (digits []byte, ok bool) {
 	return v.Raw, v.IsNumeric()
 }
 
-// Made is a compiled value that is computed for each request, as JSON. It is immutable and safe for
-// concurrent use.
-type Made struct {
-	whole *expr     // the value of one placeholder
-	text  *Template // the text, if whole is nil
-	json  bool      // the text is JSON itself
-}
-
-// CompileMade compiles a value: a text with placeholders or, if isJSON is set, a JSON text. A text,
-// or a string in a JSON text, that is one placeholder becomes the value of the placeholder,
-// whatever its kind.
-func CompileMade(text syntax.Text, isJSON bool, scope *Scope) (*Made, syntax.Problems) {
-	if isJSON {
-		t, problems := compile(text, JSON, scope, writeJSONKind)
-		if t == nil {
-			return nil, problems
-		}
-		return &Made{text: t, json: true}, problems
+// CompileMade compiles a value that is computed for each request, as JSON: a text with placeholders
+// or, if isJSON is set, a JSON text. A text, or a string in a JSON text, that is one placeholder
+// becomes the value of the placeholder, whatever its kind.
+func CompileMade(text syntax.Text, isJSON bool, scope *Scope) (*Operand, syntax.Problems) {
+	form := Plain
+	switch {
+	case isJSON:
+		form = JSON
+	case IsPlaceholder(text.Value):
+		return CompileOperand(text, scope)
 	}
-	if IsPlaceholder(text.Value) {
-		o, problems := CompileOperand(text, scope)
-		if o == nil {
-			return nil, problems
-		}
-		return &Made{whole: &o.expr}, problems
-	}
-	t, problems := Compile(text, Plain, scope)
+	t, problems := compile(text, form, scope, writeJSONKind)
 	if t == nil {
 		return nil, problems
 	}
-	return &Made{text: t}, problems
+	return &Operand{text: t, json: isJSON}, problems
 }
 
 // IsPlaceholder reports whether a text is one placeholder, apart from blanks around it.
@@ -141,24 +132,12 @@ func IsPlaceholder(text string) bool {
 
 // Object returns the value if it is the value of a placeholder, and an object. It is valid until
 // the request is released.
-func (m *Made) Object(r *matcher.Request) (object json.Value, ok bool) {
-	if m.whole == nil {
+func (o *Operand) Object(r *matcher.Request) (object json.Value, ok bool) {
+	if o.text != nil {
 		return object, false
 	}
-	v := m.whole.eval(r, nil)
+	v := o.expr.eval(r, nil)
 	return json.Value{Kind: v.Kind, Raw: v.Raw}, v.Kind == json.Object
-}
-
-// Append appends the value as a JSON text. A missing value is null.
-func (m *Made) Append(dst []byte, r *matcher.Request) []byte {
-	switch {
-	case m.whole != nil:
-		return m.whole.eval(r, nil).AppendJSON(dst)
-	case m.json:
-		return m.text.Append(dst, r)
-	}
-	r.Line = m.text.Append(r.Line[:0], r) // not in the arena, to which the parts of the text are appended
-	return json.AppendString(dst, r.Line)
 }
 
 // AppendOrdered appends the operand as the function AppendOrdered does.

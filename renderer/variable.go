@@ -28,30 +28,20 @@ var roots = map[string]struct {
 	"path":          {opRequest, restLength, func(r *matcher.Request) value.Value { return value.OfText(r.Path()) }},
 	"host":          {opRequest, restLength, func(r *matcher.Request) value.Value { return value.OfText(r.Host()) }},
 	"query-string":  {opRequest, restLength, func(r *matcher.Request) value.Value { return value.OfText(r.QueryString()) }},
-	"protocol":      {opRequest, restLength, protocol},
-	"remote-addr":   {opRequest, restLength, remoteAddr},
-	"tls":           {op: opRequest, rest: restMember},
-	"client-cert":   {op: opRequest, rest: restMember},
-	"body":          {opBody, restLength, func(r *matcher.Request) value.Value { return value.OfText(r.Body()) }},
-	"response":      {op: opResponse, rest: restSteps},
-	"message":       {opMessage, restLength, message},
-	"now":           {opNow, restNothing, func(r *matcher.Request) value.Value { return value.OfTime(r.Now()) }},
-	"uuid":          {opRandom, restNothing, value.UUID4},
-	"uuid7":         {opRandom, restNothing, value.UUID7},
-	"ulid":          {opRandom, restNothing, value.ULID},
-	"random":        {opRandom, restNothing, func(r *matcher.Request) value.Value { return value.OfInt(int64(r.Random.Uint64()>>33), r) }},
-}
-
-func protocol(r *matcher.Request) value.Value {
-	start := len(r.Arena)
-	r.Arena = append(r.Arena, r.In.Protocol.String()...)
-	return value.Appended(r, start)
-}
-
-func remoteAddr(r *matcher.Request) value.Value {
-	start := len(r.Arena)
-	r.Arena = r.RemoteAddr(r.Arena)
-	return value.Appended(r, start)
+	"protocol": {opRequest, restLength, func(r *matcher.Request) value.Value {
+		return value.Appended(r, append(r.Arena, r.In.Protocol.String()...))
+	}},
+	"remote-addr": {opRequest, restLength, func(r *matcher.Request) value.Value { return value.Appended(r, r.RemoteAddr(r.Arena)) }},
+	"tls":         {op: opRequest, rest: restMember},
+	"client-cert": {op: opRequest, rest: restMember},
+	"body":        {opBody, restLength, func(r *matcher.Request) value.Value { return value.OfText(r.Body()) }},
+	"response":    {op: opResponse, rest: restSteps},
+	"message":     {opMessage, restLength, message},
+	"now":         {opNow, restNothing, func(r *matcher.Request) value.Value { return value.OfTime(r.Now()) }},
+	"uuid":        {opRandom, restNothing, value.UUID4},
+	"uuid7":       {opRandom, restNothing, value.UUID7},
+	"ulid":        {opRandom, restNothing, value.ULID},
+	"random":      {opRandom, restNothing, func(r *matcher.Request) value.Value { return value.OfInt(int64(r.Random.Uint64()>>33), r) }},
 }
 
 // restKind is what may follow a variable's first word.
@@ -209,13 +199,11 @@ func (s *scanner) named(t token, root, rest string) (e expr, ok, known bool) {
 // pathParam returns the position of a path parameter. It returns -1 with a warning for a parameter
 // that the path does not declare.
 func (s *scanner) pathParam(t token, name string) int {
-	for i, param := range s.scope.Params {
-		if param == name {
-			return i
-		}
+	i := slices.Index(s.scope.Params, name)
+	if i < 0 {
+		s.warn(t.offset, "the path declares no parameter %q%s; it renders as missing", name, wording.DidYouMean(name, s.scope.Params))
 	}
-	s.warn(t.offset, "the path declares no parameter %q%s; it renders as missing", name, wording.DidYouMean(name, s.scope.Params))
-	return -1
+	return i
 }
 
 // environment looks up an environment variable during compilation, so that no request has to. If

@@ -33,8 +33,6 @@ func DateLayout(layout string) (format func(time.Time, *matcher.Request) Value, 
 	}
 	l, problem := scalar.ParseLayout(layout)
 	return func(t time.Time, r *matcher.Request) Value {
-		start := len(r.Arena)
-		r.Arena = l.AppendTime(r.Arena, t)
-		return Appended(r, start)
+		return Appended(r, l.AppendTime(r.Arena, t))
 	}, problem
 }

@@ -25,31 +25,26 @@ func appendUUID(dst []byte, version, high, low uint64) []byte {
 
 // UUID4 returns a random UUID (version 4).
 func UUID4(r *matcher.Request) Value {
-	start := len(r.Arena)
-	r.Arena = appendUUID(r.Arena, 4, r.Random.Uint64(), r.Random.Uint64())
-	return Appended(r, start)
+	return Appended(r, appendUUID(r.Arena, 4, r.Random.Uint64(), r.Random.Uint64()))
 }
 
 // ULID returns a ULID: the time of the request in milliseconds, and 80 random bits.
 func ULID(r *matcher.Request) Value {
-	start := len(r.Arena)
-	at := uint64(r.Now().UnixMilli())
+	arena, at := r.Arena, uint64(r.Now().UnixMilli())
 	for shift := 45; shift >= 0; shift -= 5 {
-		r.Arena = append(r.Arena, crockford[at>>shift&31])
+		arena = append(arena, crockford[at>>shift&31])
 	}
 	for range 2 {
 		bits := r.Random.Uint64()
 		for shift := 35; shift >= 0; shift -= 5 {
-			r.Arena = append(r.Arena, crockford[bits>>shift&31])
+			arena = append(arena, crockford[bits>>shift&31])
 		}
 	}
-	return Appended(r, start)
+	return Appended(r, arena)
 }
 
 // UUID7 returns a UUID of version 7: the time of the request in milliseconds, and 74 random bits.
 func UUID7(r *matcher.Request) Value {
-	start := len(r.Arena)
 	high := uint64(r.Now().UnixMilli())<<16 | r.Random.Uint64()&0xFFF
-	r.Arena = appendUUID(r.Arena, 7, high, r.Random.Uint64())
-	return Appended(r, start)
+	return Appended(r, appendUUID(r.Arena, 7, high, r.Random.Uint64()))
 }

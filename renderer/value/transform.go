@@ -17,9 +17,7 @@ func mapText(v Value, r *matcher.Request, f func(dst, b []byte) []byte) Value {
 		return Value{}
 	}
 	b := v.Text(r)
-	start := len(r.Arena)
-	r.Arena = f(r.Arena, b)
-	return Appended(r, start)
+	return Appended(r, f(r.Arena, b))
 }
 
 // Upper returns the text in upper case.
@@ -68,13 +66,11 @@ func Length(v, _ Value, r *matcher.Request) Value {
 func Calculate(op byte) func(v, arg Value, r *matcher.Request) Value {
 	return func(v, arg Value, r *matcher.Request) Value {
 		if v.IsNumeric() && arg.IsNumeric() {
-			start := len(r.Arena)
 			sum, ok := scalar.Arithmetic(r.Arena, v.Raw, op, arg.Raw)
 			if !ok {
 				return Value{}
 			}
-			r.Arena = sum
-			return Value{Kind: Number, Raw: since(r, start)}
+			return Value{Kind: Number, Raw: r.Extend(sum)}
 		}
 		at, isTime := timeOf(v)
 		by, isDuration := scalar.ParseDuration(arg.Raw)
@@ -101,9 +97,7 @@ func Negate(v, _ Value, r *matcher.Request) Value {
 	if negative || scalar.IsZero(positive) {
 		return Value{Kind: Number, Raw: positive}
 	}
-	start := len(r.Arena)
-	r.Arena = append(append(r.Arena, '-'), positive...)
-	return Value{Kind: Number, Raw: since(r, start)}
+	return Value{Kind: Number, Raw: r.Extend(append(append(r.Arena, '-'), positive...))}
 }
 
 // First returns the first element of an array, or the first character of a text.
@@ -152,14 +146,11 @@ func Default(v, arg Value, _ *matcher.Request) Value {
 // EncodeJSON returns v as JSON text. A text becomes a JSON string,
 // which is written unchanged in any place.
 func EncodeJSON(v, _ Value, r *matcher.Request) Value {
-	start := len(r.Arena)
 	switch v.Kind {
 	case Missing:
 		return Value{Kind: Null, Raw: nullText}
 	case Text, Instant:
-		r.Arena = v.AppendJSON(r.Arena)
-	default:
-		return v
+		return Value{Kind: Encoded, Raw: r.Extend(v.AppendJSON(r.Arena))}
 	}
-	return Value{Kind: Encoded, Raw: since(r, start)}
+	return v
 }

@@ -69,18 +69,11 @@ func OfBool(b bool) Value {
 
 // OfInt returns a number.
 func OfInt(n int64, r *matcher.Request) Value {
-	start := len(r.Arena)
-	r.Arena = strconv.AppendInt(r.Arena, n, 10)
-	return Value{Kind: Number, Raw: since(r, start)}
+	return Value{Kind: Number, Raw: r.Extend(strconv.AppendInt(r.Arena, n, 10))}
 }
 
-// Appended returns the bytes that were appended to the arena after start, as a text.
-func Appended(r *matcher.Request, start int) Value { return OfText(since(r, start)) }
-
-// since returns the bytes that were appended to the arena after start, with no capacity for more.
-func since(r *matcher.Request, start int) []byte {
-	return r.Arena[start:len(r.Arena):len(r.Arena)]
-}
+// Appended extends the arena of r to arena, and returns the bytes that were appended, as a text.
+func Appended(r *matcher.Request, arena []byte) Value { return OfText(r.Extend(arena)) }
 
 // OfJSON converts a JSON value.
 func OfJSON(v json.Value, r *matcher.Request) Value {
@@ -90,9 +83,7 @@ func OfJSON(v json.Value, r *matcher.Request) Value {
 	case bytes.IndexByte(v.Raw, '\\') < 0:
 		return OfText(v.Raw[1 : len(v.Raw)-1])
 	}
-	start := len(r.Arena)
-	r.Arena = v.AppendText(r.Arena)
-	return OfText(since(r, start))
+	return Appended(r, v.AppendText(r.Arena))
 }
 
 // JSON returns an array or an object as a view of its JSON text; Missing for other values.
@@ -116,9 +107,7 @@ func (v Value) Text(r *matcher.Request) []byte {
 	if v.Kind != Instant {
 		return v.Raw
 	}
-	start := len(r.Arena)
-	r.Arena = v.AppendText(r.Arena)
-	return since(r, start)
+	return r.Extend(v.AppendText(r.Arena))
 }
 
 // IsEmpty reports whether the value is missing, null or an empty text.

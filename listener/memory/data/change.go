@@ -31,7 +31,7 @@ type change struct {
 	set     *set
 	part    *renderer.Operand
 	key     *renderer.Operand
-	row     *renderer.Made // the row to insert, or the value of with for put and merge
+	row     *renderer.Operand // the row to insert, or the value of with for put and merge
 	members []setting
 	field   []string
 	by      *renderer.Operand
@@ -67,11 +67,11 @@ func (a *Access) compile(o *item.Do, scope *renderer.Scope) (change, syntax.Prob
 	}
 	add := into[*renderer.Operand](&problems)
 	operand := func(text syntax.Text) *renderer.Operand { return add(renderer.CompileOperand(text, scope)) }
-	value := func(m item.Made) *renderer.Made {
+	value := func(m item.Made) *renderer.Operand {
 		if m.Text.Value == "" {
 			return nil
 		}
-		return into[*renderer.Made](&problems)(renderer.CompileMade(m.Text, m.JSON, scope))
+		return add(renderer.CompileMade(m.Text, m.JSON, scope))
 	}
 	c.part = add(c.set.isolation(scope))
 	c.key, c.by, c.least, c.most = operand(o.ByKey), operand(o.By), operand(o.AtLeast), operand(o.AtMost)
@@ -222,7 +222,7 @@ func (c *change) object(w *work, r *matcher.Request) (json.Value, *Failed) {
 	}
 	v, ok := c.row.Object(r)
 	if !ok {
-		text := w.hold(c.row.Append(w.room, r))
+		text := w.hold(c.row.AppendJSON(w.room, r))
 		if v = json.Parse(text); v.Kind != json.Object {
 			return v, refuse(reply.BadJSON, "the row is %q; expected a JSON object", wording.Clip(string(text)))
 		}
@@ -235,7 +235,7 @@ func (c *change) object(w *work, r *matcher.Request) (json.Value, *Failed) {
 func (c *change) withMembers(row []byte, w *work, r *matcher.Request) []byte {
 	for i := range c.members {
 		m := &c.members[i]
-		row = w.with(row, m.way, w.hold(m.value.Append(w.room, r)))
+		row = w.with(row, m.way, w.hold(m.value.AppendJSON(w.room, r)))
 	}
 	return row
 }

@@ -19,7 +19,7 @@ import (
 
 // newKeys generates the keys of rows that have none.
 type newKeys struct {
-	text    *renderer.Made
+	text    *renderer.Operand
 	integer bool          // keys are the largest key plus 1
 	largest *atomic.Int64 // largest integer that has been a key in the set
 }

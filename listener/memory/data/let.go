@@ -16,7 +16,7 @@ type Lets []let
 
 type let struct {
 	at   int // the position of the name among the endpoint's names
-	made *renderer.Made
+	made *renderer.Operand
 }
 
 // CompileLets compiles the values of an endpoint, and adds their names to the scope.
@@ -60,7 +60,7 @@ func (l Lets) Make(texts []byte, r *matcher.Request) []byte {
 			r.Rows = append(r.Rows, json.Value{})
 		}
 		start := len(texts)
-		texts = l[i].made.Append(texts, r)
+		texts = l[i].made.AppendJSON(texts, r)
 		r.Rows[l[i].at] = json.Parse(texts[start:len(texts):len(texts)])
 	}
 	return texts

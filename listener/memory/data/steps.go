@@ -199,7 +199,7 @@ func (s *steps) move(tx *state.Tx, part []byte, row state.Row) func() {
 	}
 	for i := range m.members {
 		r.Rows = append(r.Rows[:0], json.Value{Kind: json.Object, Raw: made})
-		value := m.members[i].value.Append(nil, r)
+		value := m.members[i].value.AppendJSON(nil, r)
 		made = edit.AppendWith(nil, json.Value{Kind: json.Object, Raw: made}, m.members[i].way, value)
 	}
 	r.Stopped = nil // if a text was too long, the row moves all the same
@@ -216,5 +216,5 @@ func (s *steps) move(tx *state.Tx, part []byte, row state.Row) func() {
 // setting is a member to be set.
 type setting struct {
 	way   []string // the path, a single name
-	value *renderer.Made
+	value *renderer.Operand
 }

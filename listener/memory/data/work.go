@@ -111,7 +111,7 @@ func (w *work) keyOf(v json.Value, way []string) (key []byte, what string) {
 // as its key: a request may have inserted a row with the number that was drawn.
 func (w *work) newKey(s *set, k *newKeys, part []byte, r *matcher.Request) []byte {
 	if !k.integer {
-		return w.hold(k.text.Append(w.room, r))
+		return w.hold(k.text.AppendJSON(w.room, r))
 	}
 	for {
 		n := k.largest.Add(1)
