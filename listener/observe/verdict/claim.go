@@ -167,6 +167,9 @@ func (s *Sample) size(blamed float64) (text string, added *statistics.Figure) {
 		return "", nil
 	}
 	own, sum, estimate := t.levels(), statistics.Figure{Samples: s.times.Probe.Count}, math.Inf(1)
+	if l, of := echoes(s); l.Count > 2 && of > 0.01 { // new connections add time whether or not they are a reason
+		blamed = max(blamed, Milliseconds(l.Quantile(min(1-0.01/of, 1-2.5/float64(l.Count)))))
+	}
 	for i := range own {
 		q, rest := 1-0.01*float64(i)/sizeSteps, own[sizeSteps-i]
 		estimate = min(estimate, max(Milliseconds(s.times.Probe.Quantile(q)), blamed)+rest)

@@ -340,6 +340,12 @@ func TestSize_IsABoundOfTheSum(t *testing.T) {
 	if v := judged(&s, nil); !strings.Contains(v.Size, "at most 9500 ms") || !slices.Equal(reasonsOf(v), []string{"echo-p99"}) {
 		t.Errorf("%s, want connections of 9 s, and half a second until the first echo", v.Size)
 	}
+	// A third of 54 echoes do not prove that more than a fifth are late, but the size counts them.
+	s.opening, s.times.Echo = 0.05, harness.Histogram(append(make([]time.Duration, 36), slices.Repeat([]time.Duration{9 * time.Second}, 18)...)...)
+	if v := judged(&s, nil); !v.Trusted || !strings.Contains(v.Size, "at most 9000 ms") {
+		t.Errorf("%+v, %s, want trusted, and a size of 9 s", v.Reasons, v.Size)
+	}
+	s.opening = 1
 	s.times.Echo = harness.Histogram(slices.Repeat([]time.Duration{30 * ms}, 20)...)
 	if v := judged(&s, nil); !strings.Contains(v.Size, "at most 60 ms") {
 		t.Errorf("%s, want twice the longest echo", v.Size)

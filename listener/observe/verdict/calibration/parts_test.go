@@ -27,6 +27,7 @@ func parts(t *testing.T) []condition {
 	messages := plan{rate: 500, requests: []request{{}}, speech: overWebSocket, connections: 50}
 	streams := plan{rate: 500, requests: []request{{}}, speech: overHTTP2, connections: 10}
 	few := descriptors()
+	few.sized = false // of all requests to the endpoint, not of those that open connections
 	few.name, few.plan = few.name+", 5 % of requests open connections", plan{rate: 300, requests: []request{{bytes: get("/a")}, {bytes: get("/a"), fresh: true, often: 20}}}
 	return []condition{
 		few,
