@@ -3,11 +3,8 @@ package chart
 import "math"
 
 // Step returns 1, 2 or 5 times a power of ten: the smallest such step for which the given number of
-// steps reaches most.
+// steps reaches most, which is above 0.
 func Step(most float64, steps int) float64 {
-	if most <= 0 {
-		return 1
-	}
 	rough := most / float64(steps)
 	power := math.Pow(10, math.Floor(math.Log10(rough)))
 	for _, times := range [...]float64{1, 2, 5} {

@@ -30,33 +30,25 @@ const fewestBlocks = 5
 // Shares returns the dependence of values of which some count. It is zero unless the counts of the
 // blocks differ by more than chance explains.
 func Shares(blocks []Block) Dependence {
-	var all, counted float64
-	for _, b := range blocks {
-		all, counted = all+b.All, counted+b.Counted
-	}
-	share := counted / all // if this is not a number, nothing below exceeds a limit
-	var squares float64
-	n := 0
-	for _, b := range blocks {
-		if b.All > 0 {
-			squares += square(b.Counted-b.All*share) / (b.All * share * (1 - share))
-			n++
-		}
-	}
-	return overdispersed(squares, n)
+	return dependence(blocks, func(share float64) float64 { return 1 - share })
 }
 
 // Counts returns the dependence of events that are counted in periods of length All.
 func Counts(blocks []Block) Dependence {
-	var all, counted float64
+	return dependence(blocks, func(float64) float64 { return 1 })
+}
+
+// dependence judges the counts of blocks. variance is that of an independent count as a multiple of its
+// expectation, by the share of all that counts.
+func dependence(blocks []Block, variance func(share float64) float64) Dependence {
+	var all, counted, squares float64
 	for _, b := range blocks {
 		all, counted = all+b.All, counted+b.Counted
 	}
-	var squares float64
-	n := 0
+	share, n := counted/all, 0
 	for _, b := range blocks {
-		if expected := counted * b.All / all; expected > 0 {
-			squares += square(b.Counted-expected) / expected
+		if expected := b.All * share; expected > 0 {
+			squares += square(b.Counted-expected) / (expected * variance(share)) // not a number if all count
 			n++
 		}
 	}

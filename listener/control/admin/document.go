@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"mockserver/internal/list"
 )
 
 // Paths at which the API describes itself, as a list and as an OpenAPI document.
@@ -30,11 +32,7 @@ type indexEntry struct {
 
 // showIndex returns the list of all requests.
 func (a *Admin) showIndex(w http.ResponseWriter, _ *http.Request) {
-	list := index{OpenAPI: documentPath}
-	for _, row := range a.table() {
-		list.Requests = append(list.Requests, indexEntry{row.method, row.path, row.what})
-	}
-	respond(w, http.StatusOK, list)
+	respond(w, http.StatusOK, index{documentPath, list.Map(a.table(), func(r route) indexEntry { return indexEntry{r.method, r.path, r.what} })})
 }
 
 // openapi is the OpenAPI document of the API, which a test makes from the table of requests.

@@ -10,12 +10,13 @@ import (
 	"mockserver/listener/control/fleet"
 )
 
-// here reports whether the request must not ask other replicas.
-func here(r *http.Request) bool { return r.URL.Query().Get("here") == "true" }
+// asks reports whether a parameter of a request is true: here, if no other replica is to be asked, or hdr, for
+// distributions in the form of HdrHistogram.
+func asks(r *http.Request, parameter string) bool { return r.URL.Query().Get(parameter) == "true" }
 
 // listFleetRuns returns the runs of the fleet, the newest first.
 func (a *Admin) listFleetRuns(w http.ResponseWriter, r *http.Request) {
-	if here(r) {
+	if asks(r, "here") {
 		respond(w, http.StatusOK, fleet.RunList{Runs: a.fleet.Here(a.runs.List()), Silent: []fleet.Silent{}})
 		return
 	}
@@ -60,7 +61,7 @@ func (a *Admin) startFleetRun(w http.ResponseWriter, r *http.Request) {
 // no such run, or another replica coordinates it and has answered.
 func (a *Admin) fleetRun(w http.ResponseWriter, r *http.Request) *fleet.Run {
 	id := r.PathValue("id")
-	run, elsewhere := a.fleet.Find(r.Context(), id, here(r))
+	run, elsewhere := a.fleet.Find(r.Context(), id, asks(r, "here"))
 	switch {
 	case run != nil:
 		return run
@@ -85,13 +86,10 @@ func (a *Admin) fleetRun(w http.ResponseWriter, r *http.Request) *fleet.Run {
 	return nil
 }
 
-// wantsHDR reports whether a request asks for distributions in the form of HdrHistogram.
-func wantsHDR(r *http.Request) bool { return r.URL.Query().Get("hdr") == "true" }
-
 // showFleetRun returns the report of a run of all replicas.
 func (a *Admin) showFleetRun(w http.ResponseWriter, r *http.Request) {
 	if run := a.fleetRun(w, r); run != nil {
-		respond(w, http.StatusOK, run.Report(r.Context()).WithHDR(wantsHDR(r)))
+		respond(w, http.StatusOK, run.Report(r.Context()).WithHDR(asks(r, "hdr")))
 	}
 }
 
@@ -115,7 +113,7 @@ func (a *Admin) stopFleetRun(w http.ResponseWriter, r *http.Request) {
 	}
 	report := a.fleet.Stop(context.WithoutCancel(r.Context()), run)
 	a.log.Info("run stopped on all replicas", "run", report.ID, "name", report.Name, "requests", report.Total.Requests, "timing_trusted", report.Verdict.Trusted)
-	respond(w, http.StatusOK, report.WithHDR(wantsHDR(r)))
+	respond(w, http.StatusOK, report.WithHDR(asks(r, "hdr")))
 }
 
 // removeFleetRun forgets a run that has ended, on all replicas.

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"mockserver/internal/histogram"
+	"mockserver/internal/list"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/observe/verdict"
 	"mockserver/matcher"
@@ -25,11 +26,11 @@ func (a *Admin) exposition() http.Handler {
 	common := &collector{admin: a}
 	text, protobuf := a.handlerOf(common), a.handlerOf(nativeCollector{common})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		format := text
 		if strings.Contains(r.Header.Get("Accept"), "application/vnd.google.protobuf") {
-			protobuf.ServeHTTP(w, r)
-			return
+			format = protobuf
 		}
-		text.ServeHTTP(w, r)
+		format.ServeHTTP(w, r)
 	})
 }
 
@@ -65,21 +66,14 @@ const otherEndpoints = "(other)"
 
 // serviceBuckets, injectedBuckets and lagBuckets are the bucket bounds of histograms.
 var (
-	serviceBuckets = []time.Duration{
-		10 * time.Microsecond, 25 * time.Microsecond, 50 * time.Microsecond, 100 * time.Microsecond, 250 * time.Microsecond, 500 * time.Microsecond,
-		time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond,
-		100 * time.Millisecond, 250 * time.Millisecond, time.Second,
-	}
-	injectedBuckets = []time.Duration{
-		time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 15 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond,
-		75 * time.Millisecond, 100 * time.Millisecond, 150 * time.Millisecond, 250 * time.Millisecond, 350 * time.Millisecond, 500 * time.Millisecond,
-		750 * time.Millisecond, time.Second, 1500 * time.Millisecond, 2500 * time.Millisecond, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute,
-	}
-	lagBuckets = []time.Duration{
-		time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond,
-		100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond, time.Second, 5 * time.Second, 30 * time.Second, time.Minute,
-	}
+	serviceBuckets  = bounds(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1000)
+	injectedBuckets = bounds(1, 2, 5, 10, 15, 25, 50, 75, 100, 150, 250, 350, 500, 750, 1000, 1500, 2500, 5000, 10_000, 30_000, 60_000)
+	lagBuckets      = bounds(1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 5000, 30_000, 60_000)
 )
+
+func bounds(ms ...float64) []time.Duration {
+	return list.Map(ms, func(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) })
+}
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("mockserver_"+name, help, labels, nil)
@@ -224,14 +218,11 @@ func (a *Admin) writeConfiguration(out *output) {
 
 func (a *Admin) writeWebhooks(out *output) {
 	stats := a.server.Webhooks()
-	for _, o := range []struct {
-		outcome string
-		n       int64
-	}{
-		{"delivered", stats.Delivered}, {"dead", stats.Dead}, {"cancelled", stats.Cancelled},
-		{"refused", stats.Refused}, {"abandoned", stats.Abandoned}, {"kept", stats.Kept},
+	for outcome, n := range map[string]int64{
+		"delivered": stats.Delivered, "dead": stats.Dead, "cancelled": stats.Cancelled,
+		"refused": stats.Refused, "abandoned": stats.Abandoned, "kept": stats.Kept,
 	} {
-		out.counter(describe("webhooks_total", "Webhooks, by outcome.", "outcome"), uint64(o.n), o.outcome)
+		out.counter(describe("webhooks_total", "Webhooks, by outcome.", "outcome"), uint64(n), outcome)
 	}
 	out.counter(describe("webhook_retries_total", "Failed attempts to send a webhook that another attempt was to follow."), uint64(stats.Retried))
 	out.counter(describe("webhook_store_lost_records_total", "Minimum number of records of the webhook store that could not be read."), uint64(stats.Lost))
@@ -253,7 +244,7 @@ func (a *Admin) writeJournal(out *output) {
 }
 
 func (a *Admin) writeVerdict(out *output) {
-	v, _ := a.sampler.Current()
+	v := a.sampler.Current()
 	out.gauge(describe("timing_trusted", "1 when the timing can be trusted, 0 when it cannot: see timing_reason."), flag(v.Trusted))
 	for _, r := range v.Reasons {
 		out.gauge(describe("timing_reason", "The figure of each reason why the timing cannot be trusted.", "code", "unit"), r.Number, r.Code, r.Unit)

@@ -62,13 +62,8 @@ func Open(opts Options) (*Admin, error) {
 	}
 	a.metrics = a.exposition()
 	a.http = &http.Server{
-		Handler:           a.routes(),
-		ReadHeaderTimeout: headerTimeout,
-		ReadTimeout:       bodyTimeout,
-		WriteTimeout:      writeTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    largestHead,
-		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+		Handler: a.routes(), MaxHeaderBytes: largestHead, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		// Preflight requests from other origins are refused like all requests from other origins.
 		DisableGeneralOptionsHandler: true,
 	}
@@ -76,7 +71,11 @@ func Open(opts Options) (*Admin, error) {
 		a.log.Info("admin token, generated for this start because --admin-token is not set", "token", opts.Token, "address", socket.Addr().String())
 	}
 	a.followCertificates()
-	go func() { a.served <- a.http.Serve(a.secured(socket)) }()
+	served := socket
+	if store != nil {
+		served = store.Listener(socket)
+	}
+	go func() { a.served <- a.http.Serve(served) }()
 	return a, nil
 }
 

@@ -2,9 +2,7 @@ package admin
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"embed"
-	"encoding/base64"
 	"net/http"
 	"path"
 	"time"
@@ -62,9 +60,7 @@ func (a *Admin) pageFile(name string) http.HandlerFunc {
 	if a.fleet != nil {
 		content = bytes.Replace(content, []byte("<html "), []byte("<html data-fleet "), 1)
 	}
-	hash := sha256.Sum256(content)
-	tag := `"` + base64.RawURLEncoding.EncodeToString(hash[:16]) + `"`
-	policy := pagePolicy()
+	tag, policy := `"`+runs.Hash(string(content))+`"`, pagePolicy()
 	show := func(w http.ResponseWriter, r *http.Request) {
 		if err != nil { // a bug: the file is not embedded
 			refuse(w, http.StatusInternalServerError, "internal", "Internal error", err.Error())

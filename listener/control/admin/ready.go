@@ -2,11 +2,6 @@ package admin
 
 import "net/http"
 
-// health reports that the program runs.
-func (a *Admin) health(w http.ResponseWriter, _ *http.Request) {
-	respond(w, http.StatusOK, state{Status: "ok"})
-}
-
 // ready reports whether the server accepts requests.
 func (a *Admin) ready(w http.ResponseWriter, _ *http.Request) {
 	if why := a.unready(); why != "" {

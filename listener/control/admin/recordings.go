@@ -13,6 +13,7 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/item"
 	"mockserver/config/syntax"
+	"mockserver/internal/list"
 	"mockserver/listener/observe/recording"
 	"mockserver/listener/observe/verdict"
 )
@@ -55,15 +56,10 @@ func shownRecordingOf(r recording.Listed) shownRecording {
 
 // listRecordings returns the recordings.
 func (a *Admin) listRecordings(w http.ResponseWriter, _ *http.Request) {
-	list := a.server.Control().Recordings().List()
-	shown := shownRecordings{Recordings: make([]shownRecording, len(list)), Upstreams: []string{}}
-	for i := range list {
-		shown.Recordings[i] = shownRecordingOf(list[i])
-	}
-	for _, u := range a.server.Spec().Upstreams {
-		shown.Upstreams = append(shown.Upstreams, u.Name)
-	}
-	respond(w, http.StatusOK, shown)
+	respond(w, http.StatusOK, shownRecordings{
+		list.Map(a.server.Control().Recordings().List(), shownRecordingOf),
+		list.Map(a.server.Spec().Upstreams, func(u item.Upstream) string { return u.Name }),
+	})
 }
 
 // startRecording starts a recording.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/list"
 )
 
 // failure is an error response, in the same form as the error responses of the server itself.
@@ -33,11 +34,9 @@ type problem struct {
 const problemsShown = 1000
 
 func problemsOf(ps syntax.Problems) []problem {
-	list := make([]problem, 0, min(len(ps), problemsShown))
-	for _, p := range ps[:cap(list)] {
-		list = append(list, problem{p.Pos.File, p.Pos.Line, p.Pos.Column, p.Key, p.What})
-	}
-	return list
+	return list.Map(ps[:min(len(ps), problemsShown)], func(p syntax.Problem) problem {
+		return problem{p.Pos.File, p.Pos.Line, p.Pos.Column, p.Key, p.What}
+	})
 }
 
 // state is the response to requests that return no data.

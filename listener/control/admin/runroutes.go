@@ -29,8 +29,7 @@ func (a *Admin) showSamples(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	samples, endpoints := a.sampler.Latest(last, after)
-	_, window := a.sampler.Current()
-	respond(w, http.StatusOK, shownSamples{samples, window, endpoints})
+	respond(w, http.StatusOK, shownSamples{samples, a.sampler.Window(), endpoints})
 }
 
 // shownRuns contains the runs that are kept.

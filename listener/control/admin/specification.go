@@ -13,6 +13,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/syntax"
+	"mockserver/internal/list"
 	"mockserver/listener"
 	"mockserver/listener/control/fleet"
 	"mockserver/listener/observe/record"
@@ -64,12 +65,7 @@ func shown(served *record.Served) shownEndpoint {
 // shownEndpoints returns the endpoints that are served, followed by the WebSockets, in the order in
 // which they are declared.
 func (a *Admin) shownEndpoints() []shownEndpoint {
-	served := a.server.Endpoints()
-	list := make([]shownEndpoint, len(served))
-	for i := range served {
-		list[i] = shown(&served[i])
-	}
-	return list
+	return list.Map(a.server.Endpoints(), func(s record.Served) shownEndpoint { return shown(&s) })
 }
 
 // withRequests sets the number of requests of each endpoint.
@@ -116,10 +112,11 @@ type changed struct {
 // addEndpoint adds the endpoint in the body of a request in front of all others, so that it takes
 // precedence over endpoints that match the same requests.
 func (a *Admin) addEndpoint(w http.ResponseWriter, r *http.Request) {
-	added, ok := a.readSpec(w, r, "added")
+	media, text, ok := readText(w, r)
 	if !ok {
 		return
 	}
+	added := a.parse("added", media, text)
 	problems := a.check(added)
 	if a.refused(w, problems.Err()) {
 		return
@@ -227,16 +224,6 @@ func (a *Admin) reload(w http.ResponseWriter, _ *http.Request) {
 var syntaxes = map[string]string{
 	"application/json": ".json", "application/yaml": ".yml", "application/x-yaml": ".yml", "text/yaml": ".yml", "text/x-yaml": ".yml",
 	"application/edn": ".edn",
-}
-
-// readSpec parses the specification in the body of a request, and refuses the request if the body
-// cannot be read.
-func (a *Admin) readSpec(w http.ResponseWriter, r *http.Request, name string) (*config.Spec, bool) {
-	media, text, ok := readText(w, r)
-	if !ok {
-		return nil, false
-	}
-	return a.parse(name, media, text), true
 }
 
 // parse parses a specification in one of the syntaxes. The file name contains a number, so that

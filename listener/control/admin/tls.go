@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"log/slog"
-	"net"
 	"net/http"
 	"strconv"
 
@@ -43,14 +42,6 @@ func openCertificates(opts *certs.Options, log *slog.Logger) (*certs.Store, erro
 	own := *opts
 	own.NoTickets = true
 	return certs.Open(own, log)
-}
-
-// secured wraps the socket in TLS, if the address speaks it.
-func (a *Admin) secured(socket net.Listener) net.Listener {
-	if a.certs == nil {
-		return socket
-	}
-	return a.certs.Listener(socket)
 }
 
 // followCertificates keeps the certificates up to date until a.stop is called.

@@ -53,11 +53,9 @@ func arrivalsOf(parts []*Totals, total *Whole, times *verdict.Times[histogram.Sn
 	}
 	a := Arrivals{
 		Arrived: total.Arrived, LongestGap: verdict.Milliseconds(sum.Gaps.Max), Burst: uint64(sum.Bursts.Max),
-		Dispersion:   statistics.Percentile(sum.Dispersion, 0.5, statistics.Dependence{}),
-		OverlapShare: statistics.Share(total.Overlapping, total.Arrivals, statistics.Dependence{}),
-	}
-	if total.Seconds > 0 {
-		a.ConnectionRate = float64(a.Openers) / total.Seconds
+		ConnectionRate: verdict.PerSecond(total.Openers, total.Seconds),
+		Dispersion:     statistics.Percentile(sum.Dispersion, 0.5, statistics.Dependence{}),
+		OverlapShare:   statistics.Share(total.Overlapping, total.Arrivals, statistics.Dependence{}),
 	}
 	if a.Openers > 0 {
 		a.PerConnection = new(float64(a.Arrivals) / float64(a.Openers))

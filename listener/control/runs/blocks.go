@@ -72,7 +72,7 @@ func (p *portion) join(q *portion) portion {
 		return *p
 	}
 	joined := portion{requests: p.requests + q.requests, errors: p.errors}
-	joined.errors.Add(&q.errors)
+	verdict.Merge(&joined.errors, &q.errors)
 	joined.times = verdict.SumOf([]*verdict.Times[histogram.Snapshot]{&p.times, &q.times})
 	return joined
 }

@@ -73,8 +73,7 @@ func (f *Fleet) Report() *Report {
 	}
 	r.Configuration.Changed = r.Configuration.Changed || slices.Contains(r.Verdict.Decisive, configurationDiffers)
 	r.HDR = map[string]string{}
-	times := list.Map(known, func(t *Totals) *verdict.Times[histogram.Snapshot] { return &t.Times })
-	sum := verdict.SumOf(times)
+	sum := verdict.SumOf(list.Map(known, func(t *Totals) *verdict.Times[histogram.Snapshot] { return &t.Times }))
 	for i, l := range sum.All() {
 		r.HDR[distributions[i].name] = l.HDR()
 	}
@@ -141,22 +140,19 @@ func (f *Fleet) verdict(r *Report) RunVerdict {
 	case v.Idle:
 		v.Text = nothingTimed
 	case v.Untrusted > 0:
-		v.Text = fmt.Sprintf("The timing of this run can be trusted as a whole on all of %s, but not in each second.", replicas(len(f.Parts)))
+		v.Text = fmt.Sprintf("The timing of this run can be trusted as a whole on all of %s, but not in each second.", wording.Count(len(f.Parts), "replica"))
 	default:
-		v.Text = fmt.Sprintf("The timing of this run can be trusted, on all of %s.", replicas(len(f.Parts)))
+		v.Text = fmt.Sprintf("The timing of this run can be trusted, on all of %s.", wording.Count(len(f.Parts), "replica"))
 	}
 	return v
 }
 
-func replicas(n int) string { return wording.Count(n, "replica") }
-
 // ofReplica returns causes with the address of the replica to which they apply.
 func ofReplica(all []RunCause, address string) []RunCause {
-	list := slices.Clone(all)
-	for i := range list {
-		list[i].Replica = address
-	}
-	return list
+	return list.Map(all, func(c RunCause) RunCause {
+		c.Replica = address
+		return c
+	})
 }
 
 // once returns the texts without repetitions, in their order.

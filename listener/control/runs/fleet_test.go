@@ -41,6 +41,7 @@ func TestFleet_MergesExactly(t *testing.T) {
 	two.Endpoints = append(two.Endpoints, EndpointTotals{EndpointCounts: record.EndpointCounts{ID: "f", Endpoint: "GET /b", Requests: 7, Statuses: map[int]uint64{200: 7}}})
 	two.Unmatched = []UnmatchedReport{{Path: "/x", Count: 3}}
 	one.Unmatched = []UnmatchedReport{{Path: "/y", Count: 4}, {Path: "/x", Count: 2}}
+	two.Machine.CPUs, two.Program.Version = 9, "2"
 	text, err := json.Marshal(two) // as it is sent over the network
 	if err == nil {
 		two = new(Totals)
@@ -61,7 +62,7 @@ func TestFleet_MergesExactly(t *testing.T) {
 	if len(r.Unmatched) != 2 || r.Unmatched[0].Path != "/x" || r.Unmatched[0].Count != 5 || r.Unmatched[1].Count != 4 {
 		t.Errorf("the unmatched requests are %+v", r.Unmatched)
 	}
-	if r.Machine.CPUs != 8 || r.Machine.Procs != 8 || r.Machine.OS != "linux" || r.Program.Version != "1" {
+	if r.Machine.CPUs != 9 || r.Machine.Procs != 8 || r.Machine.OS != "linux" || r.Program.Version != "1, 2" || r.Configuration.Hash != "x" {
 		t.Errorf("the machine is %+v, the program %+v", r.Machine, r.Program)
 	}
 	if !r.Verdict.Trusted || len(r.Verdict.Reasons) > 0 {
@@ -184,7 +185,7 @@ func TestSample_AddLeavesNoFigureOut(t *testing.T) {
 		default: // distributions, and structs of several figures
 			continue
 		}
-		if one.Add(&two); a.Interface() == reflect.ValueOf(1).Convert(a.Type()).Interface() {
+		if verdict.Merge(&one, &two); a.Interface() == reflect.ValueOf(1).Convert(a.Type()).Interface() {
 			t.Errorf("%s is still that of the first replica", f.Name)
 		}
 	}

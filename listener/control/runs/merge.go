@@ -3,7 +3,6 @@ package runs
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"mockserver/internal/histogram"
@@ -31,8 +30,13 @@ func reportOf(parts []*Totals) *Report {
 	joint := merged(all, weights)
 	total := wholeOf(sampleOf(parts), &sum, joint)
 	report := &Report{
-		Form: 2, Program: programOf(parts), Machine: machineOf(parts), Configuration: configurationOf(parts),
+		Form: 2, Program: parts[0].Program, Machine: parts[0].Machine, Configuration: parts[0].Configuration,
 		Total: total, Dependences: joint, Endpoints: []EndpointReport{}, Timeline: thinned(timelineOf(parts), pointsKept), State: stateOf(parts),
+	}
+	for _, t := range parts[1:] {
+		verdict.Merge(&report.Program, &t.Program)
+		verdict.Merge(&report.Machine, &t.Machine)
+		verdict.Merge(&report.Configuration, &t.Configuration)
 	}
 	report.Arrivals = arrivalsOf(parts, &report.Total, &sum, report.Timeline)
 	busiest := endpointsOf(parts, total.Seconds)
@@ -48,20 +52,12 @@ func reportOf(parts []*Totals) *Report {
 func sampleOf(parts []*Totals) verdict.Sample {
 	s := parts[0].Sample
 	for _, t := range parts[1:] {
-		s.Add(&t.Sample)
+		verdict.Merge(&s, &t.Sample)
 	}
 	if len(parts) > 1 && s.Seconds > 0 {
 		s.Rate, s.ArrivalRate = float64(s.Requests)/s.Seconds, float64(s.Arrivals)/s.Seconds
 	}
 	return s
-}
-
-// both returns the sum of two figures, or nil if either is unknown.
-func both(a, b *float64) *float64 {
-	if a == nil || b == nil {
-		return nil
-	}
-	return new(*a + *b)
 }
 
 // endpointsOf returns the endpoints of all parts, the busiest first.
@@ -135,46 +131,6 @@ func stateOf(parts []*Totals) []record.SetCounts {
 	return sets
 }
 
-// differing joins the distinct texts of all parts.
-func differing(parts []*Totals, of func(*Totals) string) string {
-	texts := list.Map(parts, of)
-	return strings.Join(once(texts), ", ")
-}
-
-func programOf(parts []*Totals) Program {
-	return Program{
-		Version: differing(parts, func(t *Totals) string { return t.Program.Version }),
-		Commit:  differing(parts, func(t *Totals) string { return t.Program.Commit }),
-		Go:      differing(parts, func(t *Totals) string { return t.Program.Go }),
-	}
-}
-
-// machineOf describes the machines. The resources that the processes may use are added up.
-func machineOf(parts []*Totals) Machine {
-	m := Machine{
-		OS: differing(parts, func(t *Totals) string { return t.Machine.OS }), Arch: differing(parts, func(t *Totals) string { return t.Machine.Arch }),
-		Kernel: differing(parts, func(t *Totals) string { return t.Machine.Kernel }), CPU: differing(parts, func(t *Totals) string { return t.Machine.CPU }),
-	}
-	for _, t := range parts {
-		m.CPUs = max(m.CPUs, t.Machine.CPUs)
-		m.Procs += t.Machine.Procs
-		m.CPULimit += t.Machine.CPULimit
-		m.MemoryLimit += t.Machine.MemoryLimit
-	}
-	return m
-}
-
-// configurationOf returns the configuration of the first part, with the largest number of endpoints
-// of any part. It counts as changed if the configuration of any part changed.
-func configurationOf(parts []*Totals) Configuration {
-	c := parts[0].Configuration
-	for _, t := range parts[1:] {
-		c.Changed = c.Changed || t.Configuration.Changed
-		c.Endpoints = max(c.Endpoints, t.Configuration.Endpoints)
-	}
-	return c
-}
-
 // timelineOf returns the points of all parts together. The points of a single part stay unchanged.
 func timelineOf(parts []*Totals) []Point {
 	if len(parts) == 1 {
@@ -233,11 +189,7 @@ func within(points []Point, from, to float64) (Point, []Point) {
 func (p *Point) add(q *Point) {
 	p.combine(q, func(a, b float64) float64 { return a + b*q.Seconds/p.Seconds }, func(a, b float64) float64 { return a + b })
 	p.Trusted = p.Trusted && q.Trusted
-	if both := both(p.Throttled, q.Throttled); both != nil {
-		p.Throttled = both
-	} else {
-		p.Throttled = most(p.Throttled, q.Throttled)
-	}
+	p.Throttled = cmp.Or(verdict.Combine(p.Throttled, q.Throttled, "sum"), p.Throttled, q.Throttled)
 }
 
 // Follow appends points that were read later to those of a replica. The replica may have joined

@@ -8,7 +8,6 @@ import (
 	"html/template"
 	"math"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 
@@ -43,11 +42,9 @@ func Hash(content string) string {
 // reportTemplates parses the templates the first time they are needed.
 var reportTemplates = sync.OnceValues(func() (*template.Template, error) {
 	return template.New("").Funcs(template.FuncMap{
-		"count": countText, "rate": rateText, "clock": clockText, "moment": momentText, "share": shareText, "ms": msText, "short": verdict.Short,
+		"count": countText, "rate": rateText, "clock": clockText, "round": math.Round, "moment": momentText, "share": shareText, "ms": msText, "short": verdict.Short,
 		"part": partText, "stacked": stacked, "shortened": shortened, "failed": failedTexts, "legible": legible, "path": breakable, "rows": rows,
 		"seconds": func(s float64) string { return "for " + verdict.Short(s) + " s" },
-		"p50":     func(q Quantiles) string { return quantileText(q.Count, q.P50) },
-		"p99":     func(q Quantiles) string { return quantileText(q.Count, q.P99) },
 		"figure":  func(f statistics.Figure) string { return intervalText(&f, msText) },
 		"add1":    func(i int) int { return i + 1 },
 		"signed":  func(n int64) string { return countText(uint64(max(n, 0))) },
@@ -78,28 +75,21 @@ func Script() template.JS { return template.JS(Shared("reading.js")) }
 
 // reportPage is the data of the template of a report.
 type reportPage struct {
-	Report             *Report
-	Style              template.CSS
-	Script             template.JS
-	Begin, End, Length string
-	Shaded             bool
-	Figures            []figureRow
-	Main, More, Bars   []view
-	Unmatched          []unmatchedGroup
+	Report           *Report
+	Style            template.CSS
+	Script           template.JS
+	Shaded           bool
+	Figures          []figureRow
+	Main, More, Bars []view
+	Unmatched        []unmatchedGroup
 }
 
 // Page returns the report as a page that loads nothing.
 func (r *Report) Page() ([]byte, error) {
-	page := reportPage{
-		Report: r, Style: Style(), Script: Script(), Begin: momentText(r.Begin), End: "now, it has not ended", Length: clockText(math.Round(r.Total.Seconds)),
-		Figures: r.figures(),
-		Main:    r.curves("main", mainPlans(), true), More: r.curves("more", plans(), false), Bars: r.distributions(), Unmatched: grouped(r.Unmatched),
-	}
-	if r.End != nil {
-		page.End = momentText(*r.End)
-	}
-	page.Shaded = slices.ContainsFunc(r.Timeline, func(p Point) bool { return !p.Trusted })
-	return rendered("report.html", page)
+	return rendered("report.html", reportPage{
+		Report: r, Style: Style(), Script: Script(), Shaded: len(r.shaded()) > 0, Figures: r.figures(),
+		Main: r.curves("main", mainPlans(), true), More: r.curves("more", plans(), false), Bars: r.distributions(), Unmatched: grouped(r.Unmatched),
+	})
 }
 
 // moreFigures are shown in addition to those that are compared: name, field, unit and explanation.

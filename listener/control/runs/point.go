@@ -48,12 +48,7 @@ type Point struct {
 
 // pointOf converts a sample to a point.
 func pointOf(s *verdict.Sample, at float64, trusted bool) Point {
-	each := func(n uint64) float64 {
-		if s.Seconds <= 0 {
-			return 0
-		}
-		return float64(n) / s.Seconds
-	}
+	each := func(n uint64) float64 { return verdict.PerSecond(n, s.Seconds) }
 	var failed *float64
 	if s.Requests > 0 {
 		failed = new(float64(min(s.Failed.All, s.Requests)) / float64(s.Requests))
@@ -88,7 +83,7 @@ func (p *Point) combine(q *Point, rates, levels func(a, b float64) float64) {
 			}
 		case **float64:
 			if y, _ := from.Field(i).Interface().(*float64); how == "" {
-				*x = most(*x, y)
+				*x = verdict.Combine(*x, y, "max")
 			}
 		}
 	}
@@ -104,16 +99,9 @@ func (p Point) join(q Point) Point {
 		}
 		return (a*p.Seconds + b*q.Seconds) / seconds
 	}, func(a, b float64) float64 { return max(a, b) })
-	p.At, p.Seconds, p.Trusted, p.Throttled = q.At, seconds, p.Trusted && q.Trusted, both(p.Throttled, q.Throttled) // a sum, as in the point of a single second
+	p.At, p.Seconds, p.Trusted = q.At, seconds, p.Trusted && q.Trusted
+	p.Throttled = verdict.Combine(p.Throttled, q.Throttled, "sum") // as in the point of a single second
 	return p
-}
-
-// most returns the larger of two figures, either of which may be nil.
-func most(a, b *float64) *float64 {
-	if a == nil || b != nil && *b > *a {
-		return b
-	}
-	return a
 }
 
 // pointsKept is the maximum number of points in a report. In a longer run, each point covers two

@@ -2,7 +2,6 @@ package runs
 
 import (
 	"maps"
-	"slices"
 
 	"mockserver/internal/histogram"
 	"mockserver/internal/statistics"
@@ -66,15 +65,12 @@ func merged(all []Dependences, weights []uint64) Dependences {
 		return all[0]
 	}
 	var sum float64
-	names := map[string]bool{}
+	joint := Dependences{}
 	for i, d := range all {
 		sum += float64(max(weights[i], 1))
-		for name := range d {
-			names[name] = true
-		}
+		maps.Copy(joint, d)
 	}
-	joint := Dependences{}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
+	for name := range joint {
 		var one statistics.Dependence
 		for i, d := range all {
 			one.Effect += max(d[name].Effect, 1) * float64(max(weights[i], 1)) / sum

@@ -96,7 +96,7 @@ type Machine struct {
 	Arch        string  `json:"arch" doc:"architecture"`
 	Kernel      string  `json:"kernel,omitempty" doc:"version of the kernel"`
 	CPU         string  `json:"cpu,omitempty" doc:"model of the CPU"`
-	CPUs        int     `json:"cpus" doc:"CPUs that the process may run on"`
+	CPUs        int     `json:"cpus" merge:"max" doc:"CPUs that the process may run on"`
 	Procs       int     `json:"gomaxprocs" doc:"how many threads run Go code at once"`
 	CPULimit    float64 `json:"cpu_limit" doc:"cores that the process may use"`
 	MemoryLimit int64   `json:"memory_limit" doc:"soft memory limit of the Go runtime, in bytes; 0 for none"`
@@ -120,9 +120,9 @@ func softMemoryLimit() int64 {
 
 // Configuration identifies the configuration that was served.
 type Configuration struct {
-	Hash      string `json:"hash" doc:"hash of the declarations, whichever files they are in, at the beginning of the run"`
+	Hash      string `json:"hash" merge:"-" doc:"hash of the declarations, whichever files they are in, at the beginning of the run"`
 	Changed   bool   `json:"changed" doc:"whether it changed during the run"`
-	Endpoints int    `json:"endpoints" doc:"how many endpoints were served at the end"`
+	Endpoints int    `json:"endpoints" merge:"max" doc:"how many endpoints were served at the end"`
 }
 
 // EndpointReport contains the figures of one endpoint in a run.
@@ -224,26 +224,11 @@ func (e *EndpointReport) compareDeclared() {
 	e.Declared = &d
 }
 
-// faultsOf returns the faults of an endpoint without those that are counted as injected errors.
-func faultsOf(c *record.EndpointCounts) map[string]uint64 {
-	faults := map[string]uint64{}
-	for fault, n := range c.Faults {
-		if fault != "failure" && fault != "timeout" {
-			faults[fault] = n
-		}
-	}
-	return faults
-}
-
 func endpointReport(c *record.EndpointCounts, seconds float64, d Dependences) EndpointReport {
-	e := EndpointReport{
-		ID: c.ID, Endpoint: c.Endpoint, Host: c.Host, If: c.If, Requests: c.Requests, Statuses: c.Statuses, Faults: faultsOf(c),
+	return EndpointReport{
+		ID: c.ID, Endpoint: c.Endpoint, Host: c.Host, If: c.If, Requests: c.Requests, Rate: verdict.PerSecond(c.Requests, seconds), Statuses: c.Statuses, Faults: c.DeclaredFaults(),
 		ErrorKinds: verdict.ErrorKindsOf(c), Failed: verdict.FailedOf(c), Limited: c.Limited, Refused: c.Refused, In: c.In, Out: c.Out,
 		Total: quantilesOf(c.Total, "total", d), Own: quantilesOf(c.Service, "own", d), Upstream: quantilesOf(c.Upstream, "upstream", d), UpstreamWait: quantilesOf(c.UpstreamWait, "upstream_wait", d),
 		Injected: quantilesOf(c.Injected, "injected", d), InjectionError: quantilesOf(c.InjectionError, "injection_error", d), Dependences: d,
 	}
-	if seconds > 0 {
-		e.Rate = float64(c.Requests) / seconds
-	}
-	return e
 }

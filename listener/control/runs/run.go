@@ -103,11 +103,8 @@ func IsName(name string) bool {
 func newRun(b Beginning, first *verdict.Reading, misses []record.Miss, spec string, webhooks *dispatcher.Counters) *run {
 	r := &run{
 		webhooks: webhooks, settle: b.Settle, schedule: b.Schedule,
-		id: b.ID, name: b.Name, fleet: b.Fleet, begin: first.Time, first: first, last: first, spec: spec, each: verdict.Every.Seconds(),
+		id: b.ID, name: cmp.Or(b.Name, "run "+b.ID), fleet: b.Fleet, begin: first.Time, first: first, last: first, spec: spec, each: verdict.Every.Seconds(),
 		misses: map[unmatchedKind]uint64{}, held: map[string]*RunCause{}, explain: map[string]*RunCause{},
-	}
-	if b.Name == "" {
-		r.name = "run " + b.ID
 	}
 	for _, m := range misses {
 		r.misses[kindOf(m)] = m.Count
@@ -137,11 +134,11 @@ func (r *run) sampled(s verdict.Sample, v verdict.Verdict, end *verdict.Reading)
 	}
 	codes := v.Codes()
 	for _, reason := range v.Reasons {
+		seconds := s.Seconds
 		if reason.Unit == verdict.Count && !s.Over(&reason) {
-			hold(r.held, reason, 0) // a counted problem lasts only a moment, no matter how long its reason was held
-		} else {
-			hold(r.held, reason, s.Seconds)
+			seconds = 0 // a counted problem lasts only a moment, no matter how long its reason was held
 		}
+		hold(r.held, reason, seconds)
 	}
 	for _, explanation := range v.Explanations {
 		if !v.Trusted || verdict.IsOfGenerator(explanation.Code) {
@@ -196,9 +193,8 @@ func (r *run) entry(now *verdict.Reading) RunEntry {
 		return e
 	}
 	e := RunEntry{ID: r.id, Name: r.name, Fleet: r.fleet, Running: true, Begin: r.begin.UTC(), Requests: now.All.Requests - r.first.All.Requests}
-	if e.Seconds = now.Time.Sub(r.begin).Seconds(); e.Seconds > 0 {
-		e.Rate = float64(e.Requests) / e.Seconds
-	}
+	e.Seconds = now.Time.Sub(r.begin).Seconds()
+	e.Rate = verdict.PerSecond(e.Requests, e.Seconds)
 	return e
 }
 

@@ -43,7 +43,7 @@ func (r *Report) Write(w io.Writer) error { return writeText(w, "verdict.txt", r
 // intervalText formats a figure with its interval: "20.1 ms (19.8 ms to 20.5 ms)".
 func intervalText(f *statistics.Figure, text func(float64) string) string {
 	switch {
-	case f == nil:
+	case f == nil || f.Value == nil && f.Samples == 0:
 		return none
 	case f.Value == nil:
 		return notDetermined
@@ -51,14 +51,6 @@ func intervalText(f *statistics.Figure, text func(float64) string) string {
 		return text(*f.Value)
 	}
 	return text(*f.Value) + " (" + text(*f.Low) + " to " + text(*f.High) + ")"
-}
-
-// quantileText formats a percentile of a distribution.
-func quantileText(count uint64, f statistics.Figure) string {
-	if count == 0 {
-		return none
-	}
-	return intervalText(&f, msText)
 }
 
 func momentText(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

@@ -70,7 +70,11 @@ func (p *Probe) exchange(ctx context.Context) error {
 	port := 0
 	dialer := net.Dialer{Timeout: patience, KeepAlive: -1, Control: p.control(&port)}
 	conn, err := dialer.DialContext(ctx, "tcp", p.to.String())
-	defer p.forget(&port)
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.ports, port)
+	}()
 	if err != nil {
 		return err
 	}
@@ -83,13 +87,6 @@ func (p *Probe) exchange(ctx context.Context) error {
 		_, err = io.ReadFull(conn, one[:])
 	}
 	return err
-}
-
-// forget removes a port from those that Owns recognizes.
-func (p *Probe) forget(port *int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.ports, *port)
 }
 
 // Owns reports whether an accepted connection belongs to the probe. If so, the probe serves and

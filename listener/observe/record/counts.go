@@ -264,6 +264,14 @@ func (c *EndpointCounts) After(earlier *EndpointCounts) EndpointCounts {
 // Served returns the number of requests and of WebSocket messages.
 func (c *EndpointCounts) Served() uint64 { return c.Requests + c.Received + c.Sent }
 
+// DeclaredFaults returns the faults without those that are counted as injected errors.
+func (c *EndpointCounts) DeclaredFaults() map[string]uint64 {
+	faults := rose(nil, c.Faults)
+	delete(faults, "failure")
+	delete(faults, "timeout")
+	return faults
+}
+
 // plain returns the counts that are single numbers.
 func (c *EndpointCounts) plain() [10]*uint64 {
 	return [...]*uint64{&c.Requests, &c.In, &c.Out, &c.Limited, &c.Refused, &c.Broken, &c.Spoiled, &c.Rejected, &c.Received, &c.Sent}

@@ -64,7 +64,7 @@ func (j *Journal) AddFixed(t FixedRequest) {
 	j.fixed = append(j.fixed, t)
 }
 
-// Settle parses the requests passed to Tell. It is called before any other request is added or
+// Settle parses the requests passed to AddFixed. It is called before any other request is added or
 // read.
 func (j *Journal) Settle() {
 	j.settling.Lock()

@@ -47,7 +47,7 @@ type Journal struct {
 	threshold atomic.Int64 // slower requests belong to the slowest; 0 until their list is full
 	_         [128]byte    // keeps the following fields out of their cache line
 
-	settling sync.Mutex // held while requests passed to Tell are parsed; locked before mu
+	settling sync.Mutex // held while requests passed to AddFixed are parsed; locked before mu
 
 	mu        sync.Mutex // guards the fields below
 	fixed     []FixedRequest
@@ -136,7 +136,7 @@ func (j *Journal) wants(remark Kept, nth uint64, own time.Duration) (kept Kept, 
 	return Slow, slow, slow
 }
 
-// put adds an exchange after the requests passed to Tell so far.
+// put adds an exchange after the requests passed to AddFixed so far.
 func (j *Journal) put(x *Exchange, slow bool) {
 	j.Settle()
 	j.place(x, slow)

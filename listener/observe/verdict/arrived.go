@@ -12,14 +12,12 @@ import (
 // arrivedBetween returns how requests arrived between two readings.
 func arrivedBetween(a, b *Reading) Arrived {
 	before, after, stops := &a.Counts.Arrivals, &b.Counts.Arrivals, b.Stops.Since(a.Stops)
-	s := Arrived{
-		Arrivals: after.Requests - before.Requests, Openers: after.First - before.First, Overlapping: after.Overlapping - before.Overlapping,
+	n := after.Requests - before.Requests
+	return Arrived{
+		Arrivals: n, ArrivalRate: PerSecond(n, b.Counts.Time.Sub(a.Counts.Time).Seconds()),
+		Openers: after.First - before.First, Overlapping: after.Overlapping - before.Overlapping,
 		Stops: stops.Count, LongestStop: Milliseconds(stops.Max),
 	}
-	if apart := b.Counts.Time.Sub(a.Counts.Time); apart > 0 {
-		s.ArrivalRate = float64(s.Arrivals) / apart.Seconds()
-	}
-	return s
 }
 
 // openingBetween returns the share of requests and messages that came over a new connection, for which an
@@ -41,8 +39,9 @@ func (r *Reading) lateSince(earlier *Reading) time.Duration {
 
 // stopsOf returns the stops up to the reading b that the load generator made. It leaves out those since
 // the reading a during which the server may have stood still, because the probe was late by a quarter
-// of their length, also just before a: the arrivals are read before the probe is. It leaves out those that the server's responses may have caused: a load generator that waits
-// for delayed responses sends its next requests as soon as it has them.
+// of their length, also just before a: the arrivals are read before the probe is. And it leaves out
+// those that the server's responses may have caused: a load generator that waits for delayed responses
+// sends its next requests as soon as it has them.
 func stopsOf(a, b *Reading) histogram.Snapshot {
 	found := b.Counts.Arrivals.Stops.Since(a.Counts.Arrivals.Stops)
 	if found.Count == 0 {

@@ -145,10 +145,8 @@ func (a *levels) with(b *levels, join func(x, y float64) float64) (all levels) {
 func (t *timing) levels() levels {
 	late, all := levelsIn(t.late, t.requests), levelsIn(t.own, t.requests)
 	for _, part := range [...]histogram.Snapshot{t.upstream, t.place} {
-		if part.Count > 0 {
-			one := levelsIn(part, t.requests)
-			all = all.with(&one, func(x, y float64) float64 { return x + y })
-		}
+		one := levelsIn(part, t.requests)
+		all = all.with(&one, func(x, y float64) float64 { return x + y })
 	}
 	return all.with(&late, func(x, y float64) float64 { return max(x, y) })
 }

@@ -26,8 +26,8 @@ type Failed struct {
 // their reply.
 func FailedOf(c *record.EndpointCounts) Failed {
 	f := Failed{Injected: c.Faults["failure"] + c.Faults["timeout"], Limited: c.Limited, Refused: c.Refused, Own: c.Broken, Rejected: c.Rejected}
-	for fault, n := range c.Faults {
-		if fault != "failure" && fault != "timeout" && fault != "slow-body" {
+	for fault, n := range c.DeclaredFaults() {
+		if fault != "slow-body" {
 			f.Faults += n
 		}
 	}

@@ -27,10 +27,13 @@ type total struct {
 	known bool
 }
 
-// since returns the increase since an earlier reading, and whether it is known. A number that
+// since returns the increase since an earlier reading in a unit, or nil if it is unknown. A number that
 // decreased was reset, so its increase is unknown.
-func (t total) since(before total) (uint64, bool) {
-	return t.n - before.n, t.known && before.known && t.n >= before.n
+func (t total) since(before total, unit time.Duration) *float64 {
+	if !t.known || !before.known || t.n < before.n {
+		return nil
+	}
+	return new(float64(t.n-before.n) / float64(unit))
 }
 
 // waits contains how often a thread got a CPU, and how long it waited for one in total.
@@ -55,21 +58,12 @@ func loadBetween(before, after *usage, apart time.Duration) Load {
 	if apart <= 0 {
 		return l
 	}
-	if n, ok := after.cpu.since(before.cpu); ok {
-		l.CPU = new(float64(n) / float64(apart))
+	l.CPU, l.Throttled = after.cpu.since(before.cpu, apart), after.throttled.since(before.throttled, time.Millisecond)
+	l.ListenDrops = after.dropped.since(before.dropped, 1)
+	if l.Pressure = after.pressure.since(before.pressure, apart); l.Pressure != nil {
+		*l.Pressure = min(*l.Pressure, 1)
 	}
-	if n, ok := after.throttled.since(before.throttled); ok {
-		l.Throttled = new(Milliseconds(time.Duration(n)))
-	}
-	if n, ok := after.pressure.since(before.pressure); ok {
-		l.Pressure = new(min(float64(n)/float64(apart), 1))
-	}
-	if n, ok := after.dropped.since(before.dropped); ok {
-		l.ListenDrops = new(float64(n))
-	}
-	if mean, ok := meanWait(before.waits, after.waits); ok {
-		l.CPUWait = new(Milliseconds(mean))
-	}
+	l.CPUWait = meanWait(before.waits, after.waits)
 	if a, b := before.machine, after.machine; a.known && b.known && b.all > a.all {
 		all := float64(b.all - a.all)
 		// The idle time reported by the kernel may decrease slightly.
@@ -80,10 +74,11 @@ func loadBetween(before, after *usage, apart time.Duration) Load {
 	return l
 }
 
-// meanWait returns how long the threads that are in both readings waited for a CPU on average.
-func meanWait(before, after map[int]waits) (time.Duration, bool) {
+// meanWait returns how long the threads that are in both readings waited for a CPU on average, in
+// milliseconds, or nil if it is unknown.
+func meanWait(before, after map[int]waits) *float64 {
 	if before == nil || after == nil {
-		return 0, false
+		return nil
 	}
 	var waited time.Duration
 	var times uint64
@@ -93,10 +88,7 @@ func meanWait(before, after map[int]waits) (time.Duration, bool) {
 			times += b.times - a.times
 		}
 	}
-	if times == 0 {
-		return 0, true
-	}
-	return waited / time.Duration(times), true
+	return new(Milliseconds(waited / time.Duration(max(times, 1))))
 }
 
 // cpuLimit returns how many cores the process may use.

@@ -113,10 +113,8 @@ func between(a, b *Reading) Sample {
 	fullBefore, before := a.Counts.FullHandshakes()
 	s.FullHandshakes, s.Handshakes = full-fullBefore, handshakes-before
 	s.Times = TimesAs(&s.times, SpreadOf)
-	for fault, n := range all.Faults {
-		if fault != "failure" && fault != "timeout" { // they are injected errors
-			s.Faults += n
-		}
+	for _, n := range all.DeclaredFaults() {
+		s.Faults += n
 	}
 	s.Failed = failedBetween(a, b, &matched)
 	if s.Memory == 0 {

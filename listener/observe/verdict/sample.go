@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"reflect"
+	"strings"
 	"time"
 
 	"mockserver/dispatcher"
@@ -157,11 +158,6 @@ type ErrorKinds struct {
 	OwnErrors      uint64 `json:"errors_own" doc:"answers with status 500 or above that the server gave in place of what is declared"`
 }
 
-// Add adds the errors of others.
-func (k *ErrorKinds) Add(others *ErrorKinds) {
-	merge(reflect.ValueOf(k).Elem(), reflect.ValueOf(others).Elem())
-}
-
 // ErrorKindsOf returns the errors of an endpoint by their cause.
 func ErrorKindsOf(c *record.EndpointCounts) ErrorKinds {
 	kinds := ErrorKinds{InjectedErrors: c.Faults["failure"] + c.Faults["timeout"], OwnErrors: c.Broken}
@@ -187,8 +183,8 @@ type Load struct {
 	DescriptorLimit uint64 `json:"descriptor_limit" doc:"limit of open file descriptors; 0 if there is none or it is unknown"`
 }
 
-// Add adds the sample of another replica, according to the tags of the figures.
-func (s *Sample) Add(t *Sample) { merge(reflect.ValueOf(s).Elem(), reflect.ValueOf(t).Elem()) }
+// Merge adds the figures of another replica, according to their tags. Of texts it lists those that differ.
+func Merge[T any](into, from *T) { merge(reflect.ValueOf(into).Elem(), reflect.ValueOf(from).Elem()) }
 
 func merge(into, from reflect.Value) {
 	for i := range into.NumField() {
@@ -207,12 +203,18 @@ func merge(into, from reflect.Value) {
 		case *int64:
 			*x += b.Int()
 		case *int:
-			*x += int(b.Int())
+			*x = int(combine(float64(*x), float64(b.Int()), how))
+		case *bool:
+			*x = *x || b.Bool()
+		case *string:
+			if !strings.Contains(", "+*x+", ", ", "+b.String()+", ") {
+				*x += ", " + b.String()
+			}
 		case *float64:
 			*x = combine(*x, b.Float(), how)
 		case **float64:
 			y, _ := b.Interface().(*float64)
-			*x = combineKnown(*x, y, how)
+			*x = Combine(*x, y, how)
 		case *Times[Spread]: // they are calculated from distributions that are added up exactly
 		default: // figures in a struct of their own
 			merge(a, b)
@@ -227,9 +229,9 @@ func combine(a, b float64, how string) float64 {
 	return a + b
 }
 
-// combineKnown combines figures that may be unknown. A sum is then unknown as well; the maximum is
-// that of the others.
-func combineKnown(a, b *float64, how string) *float64 {
+// Combine returns the sum of two figures that may be unknown or, if how is "max", the larger one. A sum
+// is then unknown as well; the maximum is that of the others.
+func Combine(a, b *float64, how string) *float64 {
 	switch {
 	case a != nil && b != nil:
 		return new(combine(*a, *b, how))

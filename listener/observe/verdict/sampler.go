@@ -15,12 +15,13 @@ import (
 	"time"
 
 	"mockserver/internal/histogram"
+	"mockserver/internal/list"
 	"mockserver/internal/statistics"
 	"mockserver/listener/observe/record"
 )
 
 const (
-	// windowSeconds is the length of the window that Current returns.
+	// windowSeconds is the length of the window that Window returns.
 	windowSeconds = 10
 	// judgedSeconds is how much of the window is judged at a time: long enough for percentiles, and
 	// short enough to detect a delay of 2 % of the requests within two or three seconds.
@@ -316,15 +317,22 @@ func (s *Sampler) Last() *Reading {
 	return new(s.last)
 }
 
-// Current returns the verdict on the last seconds, and the sample of the window. The size and the window
-// are made when they are wanted, rather than each second.
-func (s *Sampler) Current() (Verdict, Sample) {
+// Current returns the verdict on the last seconds. Its size is made when it is wanted, rather than each
+// second.
+func (s *Sampler) Current() Verdict {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	judged, v := BetweenEndpoints(&s.recent[0], &s.last), s.verdict
 	now := judge(&judged, s.sized(&judged), s.thresholds)
 	v.Size, v.Added = now.Size, now.Added
-	return v, Between(&s.marks[0], &s.last)
+	return v
+}
+
+// Window returns the sample of the window.
+func (s *Sampler) Window() Sample {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Between(&s.marks[0], &s.last)
 }
 
 // Latest returns the latest samples after a time, up to a maximum number, and the busiest endpoints
@@ -339,14 +347,8 @@ func (s *Sampler) Latest(most int, after time.Time) ([]Sample, []Busy) {
 
 // busiestBetween returns the endpoints with the most requests between two readings.
 func busiestBetween(before, after *record.Counts, sample Sample) Busy {
-	b := Busy{Time: sample.Time, Endpoints: []BusyAccount{}}
-	for _, c := range record.Busiest(before, after, busiestMost) {
+	return Busy{sample.Time, list.Map(record.Busiest(before, after, busiestMost), func(c record.EndpointCounts) BusyAccount {
 		own := SpreadOf(c.Service)
-		one := BusyAccount{ID: c.ID, Endpoint: c.Endpoint, Errors: errorsOf(&c), OwnP50: own.P50, OwnP99: own.P99}
-		if sample.Seconds > 0 {
-			one.Rate = float64(c.Requests) / sample.Seconds
-		}
-		b.Endpoints = append(b.Endpoints, one)
-	}
-	return b
+		return BusyAccount{c.ID, c.Endpoint, PerSecond(c.Requests, sample.Seconds), errorsOf(&c), own.P50, own.P99}
+	})}
 }

@@ -84,7 +84,7 @@ func TestSampler_ASampleIsWhatCameSinceTheLast(t *testing.T) {
 	sampler := s.sampler(slog.New(slog.DiscardHandler))
 	idle := s.sampler(slog.New(slog.DiscardHandler))
 	idle.Take(s.after(time.Second))
-	if v, _ := idle.Current(); v.Late != nil {
+	if v := idle.Current(); v.Late != nil {
 		t.Errorf("%+v are late of no requests", v.Late)
 	}
 	s.serve("GET /a", 200, 300, 100*time.Microsecond)
@@ -117,7 +117,7 @@ func TestSampler_UntrustedTimingIsNotLoggedAtTheStart(t *testing.T) {
 	for second := 1; second <= 6; second++ {
 		s.serve("GET /a", 200, 100, 5*time.Millisecond)
 		sampler.Take(s.after(time.Second))
-		if v, _ := sampler.Current(); v.Trusted {
+		if v := sampler.Current(); v.Trusted {
 			t.Fatalf("trusted after %d slow seconds", second)
 		}
 		if want := min(max(second-4, 0), 1); strings.Count(log.String(), "cannot be trusted") != want {
@@ -133,7 +133,7 @@ func TestSampler_TheVerdictLooksBackTenSecondsAndIsLoggedOncePerChange(t *testin
 	second := func(took time.Duration) Verdict {
 		s.serve("GET /a", 200, 100, took)
 		sampler.Take(s.after(time.Second))
-		v, _ := sampler.Current()
+		v := sampler.Current()
 		return v
 	}
 	for range 15 {
@@ -175,7 +175,7 @@ func TestSampler_AnEndpointThatIsSeldomAskedIsJudged(t *testing.T) {
 			s.serve("GET /b", 200, 1, took)
 		}
 		sampler.Take(s.after(time.Second))
-		v, _ := sampler.Current()
+		v := sampler.Current()
 		return v
 	}
 	for i := range 60 {
@@ -220,7 +220,7 @@ func TestSampler_BeatsDoNotHideEchoes(t *testing.T) {
 			if kept && c.figures.Waiting.Count == 0 && slices.Equal(want, []string{"echo-p99"}) {
 				want = nil // echoes that come back stand for new connections only
 			}
-			if v, _ := sampler.Current(); !slices.Equal(reasonsOf(v), want) {
+			if v := sampler.Current(); !slices.Equal(reasonsOf(v), want) {
 				t.Errorf("%s, connections kept %v: %+v, want %v", c.name, kept, v.Reasons, want)
 			}
 		}
@@ -237,7 +237,7 @@ func TestSampler_MessagesAreServed(t *testing.T) {
 	r := s.after(time.Second)
 	r.Probe.Serving.Beats, r.Probe.Serving.Echoes = every(40), every(90)
 	sampler.Take(r)
-	v, window := sampler.Current()
+	v, window := sampler.Current(), sampler.Window()
 	if v.Idle || window.Messages != 700 || v.Late == nil || v.Late.Requests != 700 || v.Late.Share != 1 {
 		t.Errorf("%d messages, %+v, %+v", window.Messages, v, v.Late)
 	}
@@ -264,7 +264,7 @@ func TestSampler_WorkDuringALatencyIsNoReason(t *testing.T) {
 		r := s.after(time.Second)
 		r.Probe.Serving.Beats = every(0)
 		sampler.Take(r)
-		v, _ := sampler.Current()
+		v := sampler.Current()
 		if added := *v.Added.High > 4; !slices.Equal(reasonsOf(v), c.want) || added != (c.want != nil || c.late > 0) {
 			t.Errorf("%d of 2,000 have a latency, %d end late: %+v, %s", c.timed, c.late, v.Reasons, v.Size)
 		}
@@ -281,7 +281,7 @@ func TestSampler_TheSizeIsOfAsLongAsItTakes(t *testing.T) {
 		r := s.after(time.Second)
 		r.Probe.Serving.Beats = harness.Histogram(slices.Repeat([]time.Duration{time.Millisecond}, beats)...)
 		sampler.Take(r)
-		v, _ := sampler.Current()
+		v := sampler.Current()
 		determined := v.Added.High != nil
 		if determined != (second >= 8) || determined && v.Added.Samples < 368 {
 			t.Fatalf("second %d: %s %+v", second, v.Size, v.Added)
@@ -304,7 +304,7 @@ func TestSampler_SaysOnceThatTheProbeCannotConnect(t *testing.T) {
 		r.Probe = probe.Figures{Failed: 1, Problem: syscall.EADDRNOTAVAIL}
 		sampler.Take(r)
 	}
-	v, _ := sampler.Current()
+	v := sampler.Current()
 	if !v.Trusted || !slices.Contains(v.Unknown, "echo-p99") || strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), syscall.EADDRNOTAVAIL.Error()) {
 		t.Errorf("%+v, log:\n%s", v, log.String())
 	}
@@ -321,7 +321,7 @@ func TestSampler_AFigureAtItsThresholdIsNotLoggedOnceASecond(t *testing.T) {
 		s.usage.descriptors, s.usage.limit = 950-100*(i/2%2), 1000
 		s.serve("GET /a", 200, 1, time.Microsecond)
 		sampler.Take(s.after(time.Second))
-		if v, _ := sampler.Current(); v.Trusted != before {
+		if v := sampler.Current(); v.Trusted != before {
 			changes, before = changes+1, v.Trusted
 		}
 	}

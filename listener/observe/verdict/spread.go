@@ -29,5 +29,13 @@ func SpreadOf(l histogram.Snapshot) Spread {
 	}
 }
 
+// PerSecond returns how many there were a second; 0 in no time.
+func PerSecond(n uint64, seconds float64) float64 {
+	if seconds <= 0 {
+		return 0
+	}
+	return float64(n) / seconds
+}
+
 // Milliseconds converts a duration to milliseconds.
 func Milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -43,11 +43,10 @@ func timingBetween(name string, a, b *record.EndpointCounts) timing {
 	if t.late.Count > 0 && apart <= t.total.Count/1000 { // all had a latency, and these are part of it
 		t.own, t.upstream, t.place = histogram.Snapshot{}, histogram.Snapshot{}, histogram.Snapshot{}
 	}
-	if t.upstream.Count > 0 {
-		t.upstream = t.upstream.OutOf(t.total.Count) // most requests may have been served from a copy
-	}
-	if t.place.Count > 0 {
-		t.place = t.place.OutOf(t.total.Count) // most requests may have got a place at once
+	for _, l := range [...]*histogram.Snapshot{&t.upstream, &t.place} {
+		if l.Count > 0 {
+			*l = l.OutOf(t.total.Count) // most requests may have been served from a copy, or got a place at once
+		}
 	}
 	return t
 }

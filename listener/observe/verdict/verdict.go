@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"mockserver/internal/list"
 	"mockserver/internal/statistics"
 )
 
@@ -39,11 +40,7 @@ type Reason struct {
 
 // Codes returns the codes of the reasons.
 func (v *Verdict) Codes() []string {
-	codes := []string{}
-	for _, r := range v.Reasons {
-		codes = append(codes, r.Code)
-	}
-	return codes
+	return list.Map(v.Reasons, func(r Reason) string { return r.Code })
 }
 
 // Over reports whether a reason that counts something holds for the sample alone.
@@ -213,10 +210,9 @@ func hold(before []heldReason, found, seldom []Reason, now time.Time) []heldReas
 
 // worst returns the worst finding of each reason.
 func worst(all []heldReason) []Reason {
-	reasons := make([]Reason, len(all))
-	for i, h := range all {
-		reasons[i] = slices.MaxFunc(h.found, func(a, b foundReason) int { return cmp.Compare(a.Number, b.Number) }).Reason
-		reasons[i].Since = h.since
-	}
-	return reasons
+	return list.Map(all, func(h heldReason) Reason {
+		r := slices.MaxFunc(h.found, func(a, b foundReason) int { return cmp.Compare(a.Number, b.Number) }).Reason
+		r.Since = h.since
+		return r
+	})
 }

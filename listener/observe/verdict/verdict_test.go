@@ -419,7 +419,7 @@ func TestSampler_WhatMayBeLateIsOfTheShortestLatency(t *testing.T) {
 		s.counts.Endpoints[0].Requests, s.counts.Endpoints[0].Injected = 100, harness.Histogram(injected...)
 		s.counts.Endpoints[0].InjectionError = harness.Histogram(slices.Repeat([]time.Duration{time.Second}, 100)...)
 		sampler.Take(s.after(time.Second))
-		v, _ := sampler.Current()
+		v := sampler.Current()
 		if len(v.Reasons) != 1 || v.Reasons[0].Code != "injection-p99" || math.Abs(v.Reasons[0].Threshold-want) > want/100 {
 			t.Errorf("%d short latencies: %+v, want a threshold of %v ms", short, v.Reasons, want)
 		}
