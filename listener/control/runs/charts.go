@@ -27,6 +27,31 @@ type viewRow struct {
 	Cells []string
 }
 
+// near returns the number of the row that is nearest to a place of the x axis; -1 if none is nearer than most.
+func (v *view) near(at, most float64) int {
+	row := -1
+	for i, r := range v.Rows {
+		if d := math.Abs(r.At - at); d < most {
+			row, most = i, d
+		}
+	}
+	return row
+}
+
+// cell adds the text of the n-th curve to a row, or to a new one if there is none, whose number is -1.
+func (v *view) cell(row int, at float64, head string, n int, text string) {
+	if row < 0 {
+		row = len(v.Rows)
+		v.Rows = append(v.Rows, viewRow{at, append([]string{head}, slices.Repeat([]string{none}, len(v.Columns)-1)...)})
+	}
+	v.Rows[row].Cells[n+1] = text
+}
+
+// sort puts the rows in the order of the x axis.
+func (v *view) sort() {
+	slices.SortStableFunc(v.Rows, func(a, b viewRow) int { return cmp.Compare(a.At, b.At) })
+}
+
 // draw draws the chart, with a vertical axis from 0 to top or more.
 func (v *view) draw(picture *chart.Chart, top float64, unit func(float64) string) {
 	steps := 4
@@ -104,7 +129,6 @@ func (r *Report) curves(id string, plans []plan, empty bool) []view {
 func (p *plan) view(id string, seconds float64, shaded []chart.Span) (v view, top float64) {
 	picture := &chart.Chart{ID: id, Title: p.title, X: overTime(max(seconds, 1)), Shaded: shaded}
 	v = view{Title: p.title, About: p.about + ": the maximum of each interval; of counts the average", Columns: []string{"At"}}
-	long := 1
 	for _, c := range p.curves {
 		line := c.line()
 		for _, y := range line.Y {
@@ -112,19 +136,26 @@ func (p *plan) view(id string, seconds float64, shaded []chart.Span) (v view, to
 				top = y
 			}
 		}
-		long = max(long, len(c.points))
 		picture.Lines = append(picture.Lines, line)
 		v.Legend, v.Columns = append(v.Legend, c.name), append(v.Columns, c.name)
 	}
-	for n, c := range p.curves {
-		// All curves get points of the same length.
-		for i, point := range thinned(slices.Clone(c.points), (rowsShown*len(c.points)+long-1)/long) {
-			if i == len(v.Rows) {
-				v.Rows = append(v.Rows, viewRow{(point.At - point.Seconds/2) / picture.X.To, append([]string{clockText(point.At)}, slices.Repeat([]string{none}, len(p.curves))...)})
-			}
-			v.Rows[i].Cells[n+1] = figureText(c.of(&point), p.unit)
-		}
+	each := 1.0 // seconds of a row
+	for each*rowsShown < seconds {
+		each *= 2
 	}
+	most := 0.0 // the distance from a row; each point of the first curve has a row of its own
+	for n, c := range p.curves {
+		points := c.points
+		for len(points) > 1 && points[len(points)/2].Seconds < 0.75*each {
+			points = inPairs(points, func(p, q *Point) Point { return p.join(*q) })
+		}
+		for _, point := range points {
+			at := (point.At - point.Seconds/2) / picture.X.To
+			v.cell(v.near(at, most), at, clockText(point.At), n, figureText(c.of(&point), p.unit))
+		}
+		most = 0.55 * each / picture.X.To
+	}
+	v.sort()
 	picture.About = p.about + ", over the run: " + strings.Join(v.Legend, ", ") + ". The arrow keys move through its values, which are in the table below too."
 	v.draw(picture, top, p.unit)
 	return v, top
@@ -209,19 +240,14 @@ func byPercentile(id, title string, names []string, count uint64, curves ...[]Pe
 			line.X, line.Y = append(line.X, x), append(line.Y, p.MS)
 			top = max(top, p.MS)
 			text := percentText(p.Percentile)
-			i := slices.IndexFunc(v.Rows, func(r viewRow) bool { return r.Cells[0] == text })
-			if i < 0 {
-				i = len(v.Rows)
-				v.Rows = append(v.Rows, viewRow{x / picture.X.To, append([]string{text}, slices.Repeat([]string{none}, len(curves))...)})
-			}
-			v.Rows[i].Cells[n+1] = msText(p.MS)
+			v.cell(slices.IndexFunc(v.Rows, func(r viewRow) bool { return r.Cells[0] == text }), x/picture.X.To, text, n, msText(p.MS))
 		}
 		picture.Lines = append(picture.Lines, line)
 	}
 	if len(names) > 1 {
 		v.Legend = names
-		slices.SortFunc(v.Rows, func(a, b viewRow) int { return cmp.Compare(a.At, b.At) })
 	}
+	v.sort()
 	v.draw(picture, top, msText)
 	return v
 }

@@ -44,15 +44,12 @@ func changed(d Differences) []pairRow {
 
 // findings counts the figures by finding.
 func (c *Comparison) findings() map[string]int {
-	found := map[string]int{}
-	count := func(of any) {
-		for _, row := range rows(of) {
-			found[row.Finding]++
-		}
-	}
-	count(c.Total)
+	all, found := rows(c.Total), map[string]int{}
 	for i := range c.Endpoints {
-		count(c.Endpoints[i].Differences)
+		all = append(all, rows(c.Endpoints[i].Differences)...)
+	}
+	for _, row := range all {
+		found[row.Finding]++
 	}
 	return found
 }
@@ -60,16 +57,12 @@ func (c *Comparison) findings() map[string]int {
 // charts returns the charts that have the curves of both runs.
 func (c *Comparison) charts() []view {
 	a, b := c.sides[0], c.sides[1]
-	times := func(r *Report) ([]Percentile, uint64) { return r.Percentiles.Total, r.Total.Times.Total.Count }
-	first, n := times(a)
-	second, m := times(b)
-	views := []view{byPercentile("percentiles", "Response time", []string{"A", "B"}, max(n, m), first, second)}
-	for i, field := range [...]string{"TotalP99", "Rate"} {
-		p := mainPlans()[2*i]
-		p.curves = []curve{{"A", field, a.Timeline}, {"B", field, b.Timeline}}
-		if i == 0 {
-			p.title, p.about = "Response time p99", "The response time of all requests"
-		}
+	most := max(a.Total.Times.Total.Count, b.Total.Times.Total.Count)
+	views := []view{byPercentile("percentiles", "Response time", []string{"A", "B"}, most, a.Percentiles.Total, b.Percentiles.Total)}
+	for i, p := range []plan{
+		{"Response time p99", "The response time of all requests", msText, []curve{{"A", "TotalP99", a.Timeline}, {"B", "TotalP99", b.Timeline}}},
+		{"Requests a second", "Requests that were answered", rateText, []curve{{"A", "Rate", a.Timeline}, {"B", "Rate", b.Timeline}}},
+	} {
 		v, _ := p.view(fmt.Sprintf("curves-%d", i+1), max(a.Total.Seconds, b.Total.Seconds), nil)
 		views = append(views, v)
 	}

@@ -2,12 +2,14 @@ package runs
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -617,6 +619,50 @@ func TestCompare_DifferencesAndWhatKeepsTwoFromBeingCompared(t *testing.T) {
 		t.Fatal(err)
 	}
 	standsAlone(t, hostile)
+}
+
+// A row of a comparison's chart has figures of the same time, however long the runs and their points are.
+func TestCompare_RowsHaveFiguresOfTheSameTime(t *testing.T) {
+	run := func(points, each int) *Report { // at each time, the rate is the second of the run
+		r := &Report{Total: Whole{Sample: verdict.Sample{Seconds: float64(points * each)}}}
+		for i := range points {
+			r.Timeline = append(r.Timeline, Point{At: float64((i + 1) * each), Seconds: float64(each), Rate: (float64(i) + 0.5) * float64(each)})
+		}
+		return r
+	}
+	for _, c := range []struct{ a, b *Report }{{run(61, 1), run(31, 1)}, {run(31, 1), run(61, 1)}, {run(60, 1), run(60, 1)}, {run(700, 1), run(450, 2)}} {
+		rows, pairs := Compare(c.a, c.b).charts()[2].Rows, 0
+		for _, row := range rows {
+			a, err := strconv.ParseFloat(row.Cells[1], 64)
+			b, missing := strconv.ParseFloat(row.Cells[2], 64)
+			if err != nil || missing != nil {
+				continue // one of the runs is over
+			}
+			if pairs++; math.Abs(a-b) > max(c.a.Total.Seconds, c.b.Total.Seconds)/60 {
+				t.Errorf("%v and %v seconds: the row %q", c.a.Total.Seconds, c.b.Total.Seconds, row.Cells)
+			}
+		}
+		if pairs < 15 || len(rows) > 61 || !slices.IsSortedFunc(rows, func(a, b viewRow) int { return cmp.Compare(a.At, b.At) }) {
+			t.Errorf("%v and %v seconds: %d of %d rows have both figures: %v", c.a.Total.Seconds, c.b.Total.Seconds, pairs, len(rows), rows)
+		}
+	}
+}
+
+// The curves of a report share all rows, also that of a short first or last second.
+func TestReport_EachPointHasARow(t *testing.T) {
+	r := &Report{Total: Whole{Sample: verdict.Sample{Seconds: 2.08}}}
+	for _, p := range [][2]float64{{0.04, 0.04}, {1.04, 1}, {2.04, 1}, {2.08, 0.04}} {
+		r.Timeline = append(r.Timeline, Point{At: p[0], Seconds: p[1], OwnP50: new(p[0]), OwnP99: new(p[0])})
+	}
+	rows := r.curves("x", plans()[:1], false)[0].Rows
+	if len(rows) != len(r.Timeline) {
+		t.Fatalf("%d rows, want %d", len(rows), len(r.Timeline))
+	}
+	for i, row := range rows {
+		if text := msText(r.Timeline[i].At); row.Cells[1] != text || row.Cells[2] != text {
+			t.Errorf("the row %q, want %s", row.Cells, text)
+		}
+	}
 }
 
 // Declared percentiles are compared with those of the latency that was injected.
