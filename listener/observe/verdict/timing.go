@@ -63,7 +63,7 @@ func exceeds(l histogram.Snapshot, limit, share float64) bool {
 		return false
 	}
 	expected := float64(l.Count) * share
-	return float64(l.Over(asDuration(limit))) > expected+3*math.Sqrt(expected)+1
+	return float64(l.Over(asDuration(limit))) > expected+3*math.Sqrt(expected*(1-share))+1
 }
 
 // provenLate is the minimum length of the time during which, according to a probe, all requests

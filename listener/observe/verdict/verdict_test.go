@@ -271,6 +271,11 @@ func TestJudge_EchoesStandForNewConnections(t *testing.T) {
 	if v := judged(&s, nil); math.Abs(v.Late.Share-(0.9*0.005+0.1*0.25)) > 1e-9 {
 		t.Errorf("%+v, want 0.9 of 0.5 %% and 0.1 of 25 %%", v.Late)
 	}
+	// Few echoes prove it if all are late, although each stands for a small share.
+	s.times.Probe, s.times.Echo, s.opening = late(0), harness.Histogram(slices.Repeat([]time.Duration{9 * ms}, 20)...), 0.02
+	if v := judged(&s, nil); !slices.Equal(reasonsOf(v), []string{"echo-p99"}) {
+		t.Errorf("2 %% of the requests over new connections, all of 20 echoes late: %+v", v.Reasons)
+	}
 }
 
 // A single slow request is not a reason, by however many parts it is late.
