@@ -2,6 +2,7 @@ package admin
 
 import (
 	"log/slog"
+	"maps"
 	"net/http"
 	"runtime"
 	"strconv"
@@ -116,7 +117,7 @@ type collector struct {
 	named     map[string]bool
 	last      map[string]written                  // keyed by ID
 	removed   map[labels][]*record.EndpointCounts // counts of removed endpoints
-	failed    map[string]uint64                   // failed requests as last written, by labels and kind
+	failed    map[[4]string]uint64                // failed requests as last written, by labels and kind
 }
 
 // Describe describes nothing: the series depend on what is served.
@@ -134,12 +135,12 @@ func (c nativeCollector) Collect(to chan<- prometheus.Metric) {
 }
 
 // rising returns n, or what was last written if that is more: a reading may have the cause of a failure
-// without its status, and a counter must not fall.
-func (c *collector) rising(key string, n uint64) uint64 {
+// without its status, and a counter must not fall. A series that was dropped begins anew.
+func (c *collector) rising(key [4]string, n uint64) uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.failed == nil {
-		c.failed = map[string]uint64{}
+		c.failed = map[[4]string]uint64{}
 	}
 	if n > c.failed[key] {
 		c.failed[key] = n
@@ -313,7 +314,9 @@ func (c *collector) series(counts record.Counts) map[labels]*record.EndpointCoun
 		}
 	}
 	c.last = last
-	return c.total(parts)
+	series := c.total(parts)
+	maps.DeleteFunc(c.failed, func(of [4]string, _ uint64) bool { return series[labels(of[:3])] == nil })
+	return series
 }
 
 // total adds up the counts of each series. A series without endpoints is dropped, except the shared
@@ -388,7 +391,7 @@ func (o *output) series(in labels, c *record.EndpointCounts) {
 	failed := verdict.FailedOf(c)
 	for kind, n := range failed.Kinds() {
 		if o.rising != nil {
-			n = o.rising(strings.Join(with(kind), "\x00"), n)
+			n = o.rising([4]string(with(kind)), n)
 		}
 		o.some(failedTotal, n, with(kind)...)
 	}
@@ -405,7 +408,7 @@ func (o *output) series(in labels, c *record.EndpointCounts) {
 type output struct {
 	to     chan<- prometheus.Metric
 	native bool // histograms also have native buckets
-	rising func(key string, n uint64) uint64
+	rising func(key [4]string, n uint64) uint64
 }
 
 func (o *output) put(m prometheus.Metric, err error) {

@@ -205,4 +205,14 @@ func TestSeries_FailedRequestsDoNotFall(t *testing.T) {
 			t.Errorf("%s fell from %v to %v", name, n, after[name])
 		}
 	}
+	// Once the endpoint is removed, its series ends, and begins anew if it is added again.
+	if exposed(c, record.Counts{}); len(c.failed) > 0 {
+		t.Errorf("%v is kept of a series that ended", c.failed)
+	}
+	counts.Statuses, counts.Faults = map[int]uint64{200: 1}, nil
+	for name, n := range read() {
+		if strings.Contains(name, "failed_requests") && n > 0 {
+			t.Errorf("%s is %v in a series that begins anew", name, n)
+		}
+	}
 }
