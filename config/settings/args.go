@@ -25,9 +25,7 @@ type argReader struct {
 func (r *argReader) word(word string) {
 	named := commandNamed(word) != nil
 	switch {
-	case word == "all" && (r.command == "help" || r.command == "" && r.flags.Into.Command == "help"):
-		r.about = word
-	case named && r.command == "help":
+	case r.command == "help" && (named || word == "all"), r.command == "" && r.flags.Into.Command == "help" && word == "all":
 		r.about = word
 	case named && r.command == "":
 		r.command = word

@@ -20,13 +20,15 @@ type command struct {
 // configFlags are the flags that determine which configuration is read.
 var configFlags = []string{"config", "mocks", "format", "validate", "strict-documents", "allow-remote-refs", "base-path"}
 
+var serveFlags = list.Map(ServeFlags(), func(f flags.Flag[Settings]) string { return f.Name })
+
 // commonFlags are the flags that the usage of the program lists.
 var commonFlags = []string{"config", "mocks", "port", "format", "access-log", "validate", "seed", "admin", "help", "version"}
 
 // commands are all commands, in the order of the usage. The commands run, compare, bench, fleet and
 // import have their own usages.
 var commands = []command{
-	{"serve", "answer requests (the default)", true, serveFlags(), "mockserver api.yml --port 8080"},
+	{"serve", "answer requests (the default)", true, serveFlags, "mockserver api.yml --port 8080"},
 	{"validate", "check the configuration and report its errors", true, configFlags, "mockserver validate api.yml more/"},
 	{"export", "print what the configuration serves as an OpenAPI document", true, []string{"config", "mocks", "format", "strict-documents", "allow-remote-refs", "base-path", "export-format"}, "mockserver export api.yml > openapi.yml"},
 	{"schema", "print the JSON Schema of the configuration, for editors", false, nil, "mockserver schema > mockserver.schema.json"},
@@ -41,21 +43,11 @@ var commands = []command{
 	{"help", "print this text, all flags, or the help of one command: mockserver help all", false, nil, "mockserver help validate"},
 }
 
-// ServeFlags returns the flags of serve.
+// ServeFlags returns the flags of serve: all except those of other commands.
 func ServeFlags() flags.Table[Settings] {
-	names := serveFlags()
-	return slices.DeleteFunc(slices.Clone(table), func(f flags.Flag[Settings]) bool { return !slices.Contains(names, f.Name) })
-}
-
-// serveFlags returns all flags except those of other commands.
-func serveFlags() []string {
-	var names []string
-	for _, f := range table {
-		if f.Env != "" && f.Name != "export-format" {
-			names = append(names, f.Name)
-		}
-	}
-	return names
+	return slices.DeleteFunc(slices.Clone(table), func(f flags.Flag[Settings]) bool {
+		return f.Env == "" || f.Name == "export-format"
+	})
 }
 
 // commandNamed returns a command by name; nil if there is none.

@@ -199,7 +199,7 @@ func TestUsageListsEverySetting(t *testing.T) {
 	if n := len(regexp.MustCompile(`(?m)^ +(-\w, )?--`).FindAllString(short, -1)); n != 10 || !strings.Contains(short, "mockserver -h all") {
 		t.Errorf("the usage lists %d flags, want 10:\n%s", n, short)
 	}
-	for _, group := range []string{"\nconfiguration:\n  -c, --config", "\nOpenAPI documents:\n      --validate", "\nTLS:\n      --tls auto"} {
+	for _, group := range []string{"\nconfiguration:\n  -c, --config", "\nOpenAPI documents:\n      --validate", "\nTLS:\n      --tls auto", "\nother:\n  -h, --help"} {
 		if !strings.Contains(usage, group) || strings.Contains(short, group) || strings.Contains(Usage("validate"), group) || !strings.Contains(Usage("serve"), group) {
 			t.Errorf("%q is to be in the usages of all and serve only", group)
 		}

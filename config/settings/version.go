@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -24,20 +25,14 @@ func ThisBuild(version, commit string) Build {
 }
 
 func buildOf(version, commit string, info *debug.BuildInfo) Build {
-	b := Build{Version: version, Commit: commit}
 	if info == nil {
 		info = &debug.BuildInfo{}
 	}
-	if v := info.Main.Version; b.Version == "" && v != "(devel)" {
-		b.Version = v
+	module := info.Main.Version
+	if module == "(devel)" {
+		module = ""
 	}
-	if b.Version == "" {
-		b.Version = "development"
-	}
-	if b.Commit == "" {
-		b.Commit = recorded(info.Settings)
-	}
-	return b
+	return Build{cmp.Or(version, module, "development"), cmp.Or(commit, recorded(info.Settings))}
 }
 
 // recorded returns the commit that go build recorded.
