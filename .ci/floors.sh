@@ -218,7 +218,6 @@ mockserver/listener/program -> mockserver/listener/protocol/certs
 mockserver/listener/program/importing -> mockserver/config
 mockserver/listener/program/importing -> mockserver/config/imports
 mockserver/listener/program/importing -> mockserver/config/imports/draft
-mockserver/listener/program/importing -> mockserver/config/settings
 mockserver/listener/program/importing -> mockserver/listener
 mockserver/listener/program/importing -> mockserver/listener/observe/logging
 mockserver/listener/protocol/certs -> mockserver/config/watch

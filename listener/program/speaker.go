@@ -18,6 +18,7 @@ import (
 	"mockserver/listener/control/admin"
 	"mockserver/listener/control/fleet"
 	"mockserver/listener/control/health"
+	"mockserver/listener/program/importing"
 	"mockserver/listener/protocol/certs"
 )
 
@@ -41,7 +42,7 @@ func (s speaker) withoutConfiguration(set settings.Settings) (code int, done boo
 		case "run", "compare", "fleet":
 			fmt.Fprint(s.stdout, fleet.Usage(set.HelpOf))
 		case "import":
-			fmt.Fprint(s.stdout, settings.ImportUsage())
+			fmt.Fprint(s.stdout, importing.Usage())
 		default:
 			fmt.Fprint(s.stdout, settings.Usage(set.HelpOf))
 		}

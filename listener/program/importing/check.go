@@ -2,6 +2,7 @@ package importing
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,9 +100,7 @@ func check(client *http.Client, a *draft.Ask, url, against string) string {
 		if what == "" {
 			return ""
 		}
-		if first == "" {
-			first = what
-		}
+		first = cmp.Or(first, what)
 	}
 	if n := len(a.Want); n > 1 {
 		first += fmt.Sprintf(" (or one of %s)", wording.Count(n-1, "further answer"))

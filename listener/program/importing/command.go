@@ -14,7 +14,6 @@ import (
 
 	"mockserver/config/imports"
 	"mockserver/config/imports/draft"
-	"mockserver/config/settings"
 	"mockserver/internal/wording"
 )
 
@@ -27,60 +26,56 @@ const (
 
 // Command runs mockserver import. args are the arguments after "import". It returns the exit code.
 func Command(args []string, stdout, stderr io.Writer) int {
-	set, err := settings.ReadImport(args)
-	if err == nil && set.Help {
-		fmt.Fprint(stdout, settings.ImportUsage())
+	o, err := orderOf(args)
+	if o.help {
+		fmt.Fprint(stdout, Usage())
 		return exitOK
 	}
 	var d *draft.Draft
 	if err == nil {
-		d, err = imports.Make(set.Files, draftOptions(set))
+		d, err = imports.Make(o.files, o.Options)
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, err)
 		return exitUsage
 	}
 	defer d.Close()
-	if err := write(d, set, stdout, stderr); err != nil {
+	if err := write(d, o, stdout, stderr); err != nil {
 		fmt.Fprintln(stderr, err)
 		return exitFailed
 	}
 	imports.Summary(stderr, d)
 	code := exitOK
-	if set.Check || set.Against != "" {
-		if err := compare(stderr, d, set.Against); err != nil {
+	if o.check || o.against != "" {
+		if err := compare(stderr, d, o.against); err != nil {
 			fmt.Fprintln(stderr, err)
 			code = exitFailed
 		}
 	}
-	if set.Strict && d.Count(draft.Approximate)+d.Count(draft.Lost) > 0 {
+	if o.strict && d.Count(draft.Approximate)+d.Count(draft.Lost) > 0 {
 		code = exitFailed
 	}
 	return code
 }
 
-func draftOptions(set settings.Import) draft.Options {
-	return draft.Options{Paths: set.Paths, Last: set.Last, Subtract: set.Subtract, EnvFile: set.EnvFile, Variables: set.Variables}
-}
-
 // write writes the report, and the configuration to its directory or to standard output.
-func write(d *draft.Draft, set settings.Import, stdout, stderr io.Writer) error {
-	if set.Report != "" {
-		if err := report(d, set.Report, set.Force); err != nil {
+func write(d *draft.Draft, o order, stdout, stderr io.Writer) error {
+	if o.report != "" {
+		if err := report(d, o.report, o.force); err != nil {
 			return err
 		}
 	}
-	if set.Out != "" {
-		if err := imports.Write(d, set.Out, set.Force); err != nil {
+	if o.out != "" {
+		if err := imports.Write(d, o.out, o.force); err != nil {
 			return err
 		}
-		fmt.Fprintln(stderr, "written:", filepath.Join(set.Out, imports.Name))
+		fmt.Fprintln(stderr, "written:", filepath.Join(o.out, imports.Name))
 		return nil
 	}
 	switch n := len(d.Files); {
 	case n == 0:
 		return d.Write(stdout)
-	case set.Check || set.Against != "":
+	case o.check || o.against != "":
 		fmt.Fprintf(stderr, "not printed: the configuration comes with %s; -o DIR writes it\n", wording.Count(n, "file"))
 		return nil
 	default:
