@@ -143,7 +143,7 @@ func commandOf(of Process) func(args []string) int {
 		}
 	case "run", "compare", "fleet":
 		return func(args []string) int {
-			return fleet.Command(of.Args[0], args, fleet.Process{Env: of.Env, Environ: of.Environ, Signals: of.Signals, Stdin: of.Stdin, Stdout: of.Stdout, Stderr: of.Stderr, Serve: of.serveForRun})
+			return fleet.Command(of.Args[0], args, fleet.Process{Env: of.variable, Environ: of.Environ, Signals: of.Signals, Stdin: of.Stdin, Stdout: of.Stdout, Stderr: of.Stderr, Serve: of.serveForRun})
 		}
 	case "import":
 		return func(args []string) int { return importing.Command(args, of.Stdout, of.Stderr) }
@@ -158,6 +158,12 @@ func (p Process) serveForRun(args []string) fleet.Served {
 	signals, began, ended := make(chan os.Signal, 8), make(chan fleet.Served, 1), make(chan int, 1)
 	inner := p
 	inner.Args, inner.Signals, inner.Stdout = append([]string{"serve"}, args...), signals, p.Stderr
+	inner.Env = func(name string) (string, bool) {
+		if strings.HasPrefix(name, fleet.FleetVariables) {
+			return "", false
+		}
+		return p.Env(name)
+	}
 	inner.served = func(s *program) { began <- fleet.Served{Options: s.admin.AsFleet(), URL: s.server.URL()} }
 	go func() { ended <- Run(inner) }()
 	next := func() (s fleet.Served) {

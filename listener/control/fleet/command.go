@@ -32,7 +32,7 @@ const (
 
 // Process is what the commands need from their process.
 type Process struct {
-	Env            func(string) (string, bool)
+	Env            func(string) string
 	Environ        []string
 	Signals        <-chan os.Signal
 	Stdin          *os.File
@@ -73,14 +73,17 @@ type order struct {
 
 const initialAdmin = "127.0.0.1:8001"
 
+// FleetVariables begins the names of the variables about servers that are already running, which are not
+// about one that run starts.
+const FleetVariables = "MOCKSERVER_FLEET"
+
 // table lists the flags of all commands, in the order of their usages.
 var table = flags.Table[order]{
 	{Name: "admin", Env: "MOCKSERVER_FLEET", Value: "ADDR", Initial: initialAdmin, Several: true, Accepts: MembersForm,
 		Doc: "admin addresses: of one server, which knows its fleet, or of all replicas; may be repeated",
 		Set: func(o *order, v string) bool { o.admin = append(o.admin, v); return v != "" }},
 	{Name: "admin-token", Env: "MOCKSERVER_ADMIN_TOKEN", Value: "TOKEN", Secret: true, Accepts: "a text",
-		Doc: "the token of the admin addresses",
-		Set: func(o *order, v string) bool { o.token = v; return v != "" }},
+		Doc: "the token of the admin addresses", Text: func(o *order) *string { return &o.token }},
 	{Name: "ca", Env: "MOCKSERVER_FLEET_CA", Value: "FILE", Accepts: "the name of a file",
 		Doc: "the admin addresses speak TLS with certificates of the CA in this file (PEM)",
 		Set: func(o *order, v string) bool { o.ca = v; return v != "" }},
@@ -179,7 +182,7 @@ func Usage(command string) string {
 }
 
 // orderOf reads the arguments after a command, and the environment.
-func orderOf(command string, args []string, env func(string) (string, bool)) (order, error) {
+func orderOf(command string, args []string, env func(string) string) (order, error) {
 	o := order{report: ".", wait: 10 * time.Second, word: command}
 	words := []string{"run", "status"}
 	if command == "fleet" {
@@ -207,14 +210,12 @@ func orderOf(command string, args []string, env func(string) (string, bool)) (or
 	if o.help {
 		return o, nil
 	}
-	given := o.admin
 	r.Environment(func(name string) string {
-		value, _ := env(name)
-		return value
+		if o.serves && strings.HasPrefix(name, FleetVariables) {
+			return ""
+		}
+		return env(name)
 	})
-	if o.serves {
-		o.admin = given // the server has an address of its own
-	}
 	if wrong := o.fault(); wrong != "" && len(r.Errs) == 0 {
 		r.Wrong("%s", wrong)
 	}

@@ -113,7 +113,7 @@ func TestRun_IsNotFinalBecauseAReplicaWasSilentOnce(t *testing.T) {
 
 func TestOrder_SettleIsSentWithAUnit(t *testing.T) {
 	for text, want := range map[string]string{"5": "5s", "1.5": "1.5s", "2m": "2m0s", "0": "0s"} {
-		o, err := orderOf("run", []string{"--settle", text, "--", "true"}, func(string) (string, bool) { return "", false })
+		o, err := orderOf("run", []string{"--settle", text, "--", "true"}, func(string) string { return "" })
 		if err != nil || o.Settle != want {
 			t.Errorf("--settle %s: %q, %v; want %s", text, o.Settle, err, want)
 		}

@@ -21,7 +21,8 @@ func runOf(t *testing.T, script string, args ...string) (code int, stdout, stder
 	need(t, "sh", "curl")
 	dir = t.TempDir()
 	args = append([]string{"run", "--report", dir}, args...)
-	code, stdout, stderr = Refused(t, nil, append(args, "--", "sh", "-c", script)...)
+	env := []string{"MOCKSERVER_FLEET=127.0.0.1:1", "MOCKSERVER_FLEET_EXPECT=3", "MOCKSERVER_FLEET_CA=none.pem"} // of another run
+	code, stdout, stderr = Refused(t, env, append(args, "--", "sh", "-c", script)...)
 	return code, stdout, stderr, dir
 }
 
