@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -18,18 +19,15 @@ import (
 // compare prints the comparison of two runs, and writes it as a page if the order names a file.
 func compare(f *Fleet, o order, p Process) int {
 	var sides [2]*runs.Report
-	var failed []error
+	var failed [2]error
 	for i, word := range o.runs {
 		earlier := 0
 		if i == 0 && o.runs[0] == o.runs[1] {
 			earlier = 1
 		}
-		var err error
-		if sides[i], err = f.reportOf(word, o, earlier); err != nil {
-			failed = append(failed, err)
-		}
+		sides[i], failed[i] = f.reportOf(word, o, earlier)
 	}
-	err := errors.Join(failed...)
+	err := errors.Join(failed[:]...)
 	if err == nil {
 		c := runs.Compare(sides[0], sides[1])
 		if err = c.Write(p.Stdout); err == nil && o.out != "" {
@@ -53,16 +51,13 @@ func (f *Fleet) reportOf(word string, o order, earlier int) (*runs.Report, error
 	if info, err := os.Stat(word); err == nil && !info.IsDir() {
 		return readReport(word)
 	}
-	paths, err := filepath.Glob(filepath.Join(o.report, "*.json"))
-	if err != nil {
-		return nil, err
-	}
+	names, err := fs.Glob(os.DirFS(o.report), "*.json") // not filepath.Glob: the directory may contain brackets
 	var found []*runs.Report
-	for _, path := range paths {
-		if base := filepath.Base(path); !strings.Contains(base, word) && !strings.HasPrefix(base, fileName(word)) {
+	for _, name := range names {
+		if !strings.Contains(name, word) && !strings.HasPrefix(name, fileName(word)) {
 			continue
 		}
-		if r, err := readReport(path); err == nil && (r.Name == word || r.ID == word) {
+		if r, err := readReport(filepath.Join(o.report, name)); err == nil && (r.Name == word || r.ID == word) {
 			found = append(found, r)
 		}
 	}

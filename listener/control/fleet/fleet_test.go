@@ -2,11 +2,14 @@ package fleet
 
 import (
 	"errors"
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"mockserver/internal/harness"
 	"mockserver/listener/control/runs"
 )
 
@@ -116,6 +119,18 @@ func TestOrder_SettleIsSentWithAUnit(t *testing.T) {
 		o, err := orderOf("run", []string{"--settle", text, "--", "true"}, func(string) string { return "" })
 		if err != nil || o.Settle != want {
 			t.Errorf("--settle %s: %q, %v; want %s", text, o.Settle, err, want)
+		}
+	}
+}
+
+// A report is found by its name in any directory, and by any name.
+func TestReportOf_Directories(t *testing.T) {
+	for dir, name := range map[string]string{"reports": "one", "out[1]": "a*b", "[": "[x"} {
+		dir = filepath.Join(t.TempDir(), dir)
+		text := fmt.Sprintf(`{"form": 1, "id": "r1", "name": %q}`, name)
+		harness.WriteFile(t, dir, fileName(name)+"-r1.json", text)
+		if r, err := new(Fleet).reportOf(name, order{report: dir}, 0); err != nil || r.ID != "r1" {
+			t.Errorf("%s in %s: %+v, %v", name, dir, r, err)
 		}
 	}
 }
