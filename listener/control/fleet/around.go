@@ -158,11 +158,11 @@ func (p *Process) execute(words, env []string) int {
 	for {
 		select {
 		case err := <-ended:
-			var failed *exec.ExitError
+			failed, exited := errors.AsType[*exec.ExitError](err)
 			switch {
 			case err == nil:
 				return exitOK
-			case !errors.As(err, &failed):
+			case !exited:
 				p.printf("%v", err)
 				return exitFailed
 			}

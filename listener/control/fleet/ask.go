@@ -133,19 +133,17 @@ func (c *client) ask(ctx context.Context, address string, q Question) Reply {
 	return r
 }
 
-// unwrapped returns the error without the URL, which messages already contain, or errSilent if the
-// time has run out.
+// unwrapped returns the error without the URL, which messages already contain, or
+// another error if the time has run out.
 func unwrapped(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return errSilent
+		return errors.New("it did not answer in time")
 	}
 	if inner := errors.Unwrap(err); inner != nil {
 		return inner
 	}
 	return err
 }
-
-var errSilent = errors.New("it did not answer in time")
 
 // into decodes the answer. It returns r.Err, which it sets if the answer cannot be decoded.
 func (r *Reply) into(value any) error {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"mockserver/internal/list"
 	"mockserver/listener/control/runs"
 )
 
@@ -25,17 +26,14 @@ func (f *Fleet) Here(parts []runs.RunEntry) []runs.RunEntry {
 	f.mu.Lock()
 	all := slices.Clone(f.runs)
 	f.mu.Unlock()
-	list := []runs.RunEntry{}
-	for _, r := range all {
-		list = append(list, r.Entry())
-	}
+	entries := list.Map(all, (*Run).Entry)
 	for _, e := range parts {
-		if e.Fleet != nil && !slices.ContainsFunc(list, func(one runs.RunEntry) bool { return one.ID == e.ID }) {
-			list = append(list, e)
+		if e.Fleet != nil && !slices.ContainsFunc(entries, func(one runs.RunEntry) bool { return one.ID == e.ID }) {
+			entries = append(entries, e)
 		}
 	}
-	newestFirst(list)
-	return list
+	newestFirst(entries)
+	return entries
 }
 
 func newestFirst(list []runs.RunEntry) {

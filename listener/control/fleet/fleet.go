@@ -13,8 +13,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"mockserver/internal/list"
 )
 
 // Fleet is a fleet as seen by one of its replicas, or by the command fleet run.
@@ -102,7 +100,7 @@ func (f *Fleet) through(ctx context.Context, addresses, alone []string) []string
 		if reply.into(&s) != nil {
 			continue
 		}
-		return list.Map(s.Replicas, func(m Member) string { return m.Address })
+		return s.Addresses()
 	}
 	return alone
 }

@@ -37,30 +37,26 @@ type Replaced struct {
 func (f *Fleet) Replace(ctx context.Context, media string, text []byte) (done Replaced, refused *Reply) {
 	state := f.Look(ctx)
 	done.Replicas = []Outcome{}
-	fine := len(state.Replicas) > 0
+	number := uint64(1)
 	for _, m := range state.Replicas {
-		done.Change = max(done.Change, m.LastChange)
+		number = max(number, m.LastChange+1)
 		if m.Silent != "" {
-			fine = false
 			done.Replicas = append(done.Replicas, Outcome{Address: m.Address, Why: "it does not answer: " + m.Silent})
 		}
 	}
-	number := done.Change + 1
-	done.Change = 0
-	if !fine {
+	if len(state.Replicas) == 0 || len(done.Replicas) > 0 {
 		return done, nil
 	}
 	check := f.Ask(ctx, state.Addresses(), Question{Method: http.MethodPut, Path: "/__admin/spec?check=true", Media: media, Body: text, Within: thoroughly})
 	for i := range check {
 		if err := check[i].Err; err != nil {
-			fine = false
 			if refused == nil && check[i].Status != 0 {
 				refused = &check[i]
 			}
 			done.Replicas = append(done.Replicas, Outcome{Address: check[i].Address, Why: err.Error()})
 		}
 	}
-	if !fine {
+	if len(done.Replicas) > 0 {
 		return done, refused
 	}
 	done.Change, done.Agreed = number, true
