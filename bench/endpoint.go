@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,13 +69,13 @@ func (r *run) measureEndpoints(ctx context.Context) error {
 	return nil
 }
 
-// loader returns a Loader that reads the configuration with the base path that the server's flags
-// set.
+// loader returns a Loader that reads the same documents, with the same paths, as the server with its
+// flags.
 func (r *run) loader() config.Loader {
 	l := config.Loader{SampleRequests: true}
 	// validate reports invalid flags.
 	if set, err := settings.Read(append([]string{"serve"}, r.opts.Server...), func(string) string { return "" }); err == nil {
-		l.BasePath = set.BasePath
+		l.BasePath, l.AllowRemoteRefs = set.BasePath, set.AllowRemoteRefs
 	}
 	return l
 }
@@ -141,8 +142,9 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []item.End
 		a := preparedRequest{line: found[i].line(), wire: found[i].wire(), response: declaredResponse{Status: all[0], Also: all}}
 		wants, sample, err := checkResponses(ctx, candidate.address, []preparedRequest{a}, true)
 		var wrong *wrongResponse
+		external := slices.ContainsFunc(e.AllResponses(), func(resp *item.Response) bool { return resp.External != nil })
 		switch {
-		case errors.As(err, &wrong) && (externalOf(e) != nil || len(e.Find)+len(e.Do) > 0): // it needs a file or row that may not exist
+		case errors.As(err, &wrong) && (external || len(e.Find)+len(e.Do) > 0): // it needs a file or row that may not exist
 			r.listed = append(r.listed, unasked{named(e), fmt.Sprintf("its answer to %s is not the declared one: %s; if it needs another request, give one with --requests FILE", wrong.request, wrong.got)})
 			continue
 		case err != nil:
@@ -164,16 +166,6 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []item.End
 	return subjects, nil
 }
 
-// externalOf returns the first external body that an endpoint answers with, or nil.
-func externalOf(e *item.Endpoint) *item.ExternalBody {
-	for _, resp := range e.AllResponses() {
-		if resp.External != nil {
-			return resp.External
-		}
-	}
-	return nil
-}
-
 // named returns a name that distinguishes endpoints with the same method and path.
 func named(e *item.Endpoint) string {
 	name := nameOf(e)
@@ -181,7 +173,7 @@ func named(e *item.Endpoint) string {
 		name = e.EffectiveMethod() + " " + e.Host + e.Path.Value
 	}
 	if e.If.Value != "" {
-		name += " if " + clipped(strings.Join(strings.Fields(e.If.Value), " "), 40)
+		name += " if " + wording.Clip(strings.Join(strings.Fields(e.If.Value), " "))
 	}
 	return name
 }
@@ -193,12 +185,4 @@ func whyNot(e *item.Endpoint) string {
 		what = "its condition needs a request that is not given"
 	}
 	return fmt.Sprintf("%s: %s; give one with --requests FILE", e.Pos, what)
-}
-
-// clipped truncates a text to a number of characters.
-func clipped(text string, most int) string {
-	if letters := []rune(text); len(letters) > most {
-		return string(letters[:most-1]) + "…"
-	}
-	return text
 }

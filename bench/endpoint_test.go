@@ -126,20 +126,22 @@ func TestNoRequest(t *testing.T) {
 	}
 }
 
-// Requests are made for the paths that the server serves, which its flags may change.
-func TestLoader_HasTheBasePathOfTheServer(t *testing.T) {
+// Requests are made for what the server serves, which its flags may change.
+func TestLoader_HasTheFlagsOfTheServer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		flags []string
-		want  string
+		flags  []string
+		want   string
+		remote bool
 	}{
-		{nil, ""},
-		{[]string{"--base-path", "/v2", "--access-log"}, "/v2"},
-		{[]string{"--base-path=v2"}, ""},
+		{nil, "", false},
+		{[]string{"--base-path", "/v2", "--access-log"}, "/v2", false},
+		{[]string{"--base-path=v2"}, "", false},
+		{[]string{"--allow-remote-refs"}, "", true},
 	} {
 		r := &run{opts: Options{Server: c.flags}}
-		if l := r.loader(); l.BasePath != c.want || !l.SampleRequests {
-			t.Errorf("%q: got %+v, want the base path %q and requests", c.flags, l, c.want)
+		if l := r.loader(); l.BasePath != c.want || l.AllowRemoteRefs != c.remote || !l.SampleRequests {
+			t.Errorf("%q: got %+v, want the base path %q, remote references %v, and requests", c.flags, l, c.want, c.remote)
 		}
 	}
 }
