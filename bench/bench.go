@@ -80,19 +80,15 @@ func (r *run) chosen() ([]scenario, error) {
 	}
 	names := r.opts.Scenarios
 	switch {
-	case r.opts.Together:
-		return slices.DeleteFunc(all, func(s scenario) bool {
-			return !s.isClosedLoop() || len(names) > 0 && !slices.Contains(names, s.Name)
-		}), nil
 	case len(names) > 0:
 	case r.opts.Curve:
 		names = openLoopScenarios[:1]
 	case r.opts.Rate.given():
 		names = openLoopScenarios
-	default:
-		return all, nil
 	}
-	return slices.DeleteFunc(all, func(s scenario) bool { return !slices.Contains(names, s.Name) }), nil
+	return slices.DeleteFunc(all, func(s scenario) bool {
+		return len(names) > 0 && !slices.Contains(names, s.Name) || r.opts.Together && !s.isClosedLoop()
+	}), nil
 }
 
 // measureScenario measures one scenario, on a server of its own or on the target.

@@ -28,48 +28,26 @@ type reply struct {
 	body   []byte
 }
 
-// caller sends requests one after another, unchanged, and reads the answers.
-type caller struct {
-	address string
-	conn    net.Conn
-	reader  *bufio.Reader
-}
-
-func (c *caller) close() {
-	if c.conn != nil {
-		_ = c.conn.Close() // everything on the connection has been read
-		c.conn = nil
-	}
-}
-
-// call sends a request and reads its answer.
-func (c *caller) call(ctx context.Context, wire []byte) (reply, error) {
+// call sends a request, unchanged, on a connection of its own, and reads its answer.
+func call(ctx context.Context, address string, wire []byte) (reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, responsePatience)
 	defer cancel()
-	if c.conn == nil {
-		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", c.address)
-		if err != nil {
-			return reply{}, err
-		}
-		c.conn, c.reader = conn, bufio.NewReader(conn)
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return reply{}, err
 	}
-	conn := c.conn
+	defer conn.Close()                                                               // everything has been read
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })() // this fails only if the connection is closed
 	if _, err := conn.Write(wire); err != nil {
-		c.close()
 		return reply{}, err
 	}
 	method, _, _ := strings.Cut(string(wire[:min(len(wire), 16)]), " ")
-	resp, err := http.ReadResponse(c.reader, &http.Request{Method: method})
+	resp, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
 	if err != nil {
-		c.close()
 		return reply{}, err
 	}
 	const most = 256 << 20
 	body, err := io.ReadAll(io.LimitReader(resp.Body, most))
-	if err != nil || resp.Close {
-		c.close()
-	}
 	return reply{resp.StatusCode, resp.Header, body}, err
 }
 
@@ -85,13 +63,11 @@ func (w *wrongResponse) Error() string {
 // answer; or an error with the request, the expected answer and the actual one. With statusOnly,
 // for a server that bench did not start, it checks only the status.
 func checkResponses(ctx context.Context, address string, requests []preparedRequest, statusOnly bool) ([]load.Want, reply, error) {
-	c := &caller{address: address}
-	defer c.close()
 	var first reply
 	wants := make([]load.Want, len(requests))
 	for i := range requests {
 		r := &requests[i]
-		got, err := c.call(ctx, r.wire)
+		got, err := call(ctx, address, r.wire)
 		if err != nil {
 			if ctx.Err() != nil {
 				err = context.Cause(ctx)

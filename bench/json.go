@@ -60,9 +60,4 @@ func (r *run) document(complete bool) document {
 }
 
 // nonNil returns the list, or an empty one instead of nil: [] rather than null in JSON.
-func nonNil[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
-}
+func nonNil[T any](list []T) []T { return append([]T{}, list...) }

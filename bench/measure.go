@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mockserver/bench/load"
+	"mockserver/internal/list"
 )
 
 // measure measures a subject according to the options, and keeps the result unless nothing was
@@ -27,7 +28,7 @@ func (r *run) measure(ctx context.Context, candidate side, sub *subject) (*resul
 			return nil, err
 		}
 		defer func() {
-			s.server.end(ctx)
+			s.server.stop(ctx)
 			killGroup(s.server.cmd.Process) // processes that did not exit with the command
 		}()
 		sides = append(sides, s)
@@ -64,11 +65,7 @@ var curveShares = []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1,
 func (r *run) rates(sub *subject, capacity float64) []float64 {
 	switch {
 	case r.opts.Curve:
-		rates := slices.Clone(curveShares)
-		for i := range rates {
-			rates[i] *= capacity
-		}
-		return rates
+		return list.Map(curveShares, func(share float64) float64 { return share * capacity })
 	case r.opts.Rate.Share > 0:
 		return []float64{r.opts.Rate.Share * capacity}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"mockserver/config/settings"
 	"mockserver/internal/flags"
+	"mockserver/internal/list"
 	"mockserver/internal/wording"
 )
 
@@ -70,9 +71,8 @@ var table = flags.Table[Options]{
 		Set: func(o *Options, v string) bool { o.Config = append(o.Config, v); return v != "" }},
 	{Name: "endpoint", Value: "TEXT", Accepts: "a text", Text: func(o *Options) *string { return &o.Endpoint },
 		Doc: "with -c: only endpoints whose method and path contain this, such as \"GET /users\""},
-	{Name: "requests", Value: "FILE", Accepts: "the name of a file",
-		Doc: "with -c: requests, lines METHOD URL with headers and @body as for vegeta",
-		Set: func(o *Options, v string) bool { o.Requests = v; return v != "" }},
+	{Name: "requests", Value: "FILE", Accepts: "the name of a file", Text: func(o *Options) *string { return &o.Requests },
+		Doc: "with -c: requests, lines METHOD URL with headers and @body as for vegeta"},
 	{Name: "scenario", Value: "NAME[,NAME]", Several: true, Accepts: "names that --list shows",
 		Doc: "measure these scenarios only",
 		Set: func(o *Options, v string) bool {
@@ -197,16 +197,14 @@ func (o *Options) checkCombinations(wrong func(format string, args ...any)) {
 }
 
 func (o *Options) checkScenarios(wrong func(format string, args ...any)) {
-	names := scenarioNames()
-	for _, name := range o.Scenarios {
-		if !slices.Contains(names, name) {
-			wrong("--scenario: no scenario is named %q%s; there are %s", name, wording.DidYouMean(name, names), strings.Join(names, ", "))
-		}
-	}
 	all, _ := scenarios() // a test checks the embedded ones
-	for i := range all {
-		if s := &all[i]; o.Together && slices.Contains(o.Scenarios, s.Name) && !s.isClosedLoop() {
-			wrong("--scenario: %s is not for --together: it has a rate of its own, or reloads", s.Name)
+	names := list.Map(all, func(s scenario) string { return s.Name })
+	for _, name := range o.Scenarios {
+		switch i := slices.Index(names, name); {
+		case i < 0:
+			wrong("--scenario: no scenario is named %q%s; there are %s", name, wording.DidYouMean(name, names), strings.Join(names, ", "))
+		case o.Together && !all[i].isClosedLoop():
+			wrong("--scenario: %s is not for --together: it has a rate of its own, or reloads", name)
 		}
 	}
 }

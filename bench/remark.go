@@ -20,7 +20,13 @@ func (r *run) remarks(b *strings.Builder) {
 	if len(r.results) > 0 && len(r.placed.Server) == 0 {
 		lines = append(lines, r.placed.Why)
 	}
-	if noisy := r.noisy(); len(noisy) > 0 {
+	var noisy []string
+	for _, res := range r.results {
+		if spread := res.sound().ratio().spread(); spread > noisySpread {
+			noisy = append(noisy, fmt.Sprintf("%s %.0f %%", res.Name, 100*spread))
+		}
+	}
+	if len(noisy) > 0 {
 		lines = append(lines, "the machine was noisy: ratios of the same thing differ widely ("+strings.Join(noisy, ", ")+
 			"); use more or longer rounds (--rounds, --duration)")
 	}
@@ -38,18 +44,6 @@ func (r *run) remarks(b *strings.Builder) {
 	for _, line := range lines {
 		b.WriteString("- " + line + "\n")
 	}
-}
-
-// noisy returns the results whose rounds differ too much, and the difference as a share of their
-// median.
-func (r *run) noisy() []string {
-	var names []string
-	for _, res := range r.results {
-		if spread := res.sound().ratio().spread(); spread > noisySpread {
-			names = append(names, fmt.Sprintf("%s %.0f %%", res.Name, 100*spread))
-		}
-	}
-	return names
 }
 
 // remarksOn returns the remarks on one result.

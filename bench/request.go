@@ -2,11 +2,12 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 )
@@ -65,12 +66,7 @@ func (r *request) expanded() []preparedRequest {
 	return all
 }
 
-func (r *request) method() string {
-	if r.Method == "" {
-		return "GET"
-	}
-	return strings.ToUpper(r.Method)
-}
+func (r *request) method() string { return strings.ToUpper(cmp.Or(r.Method, "GET")) }
 
 func (r *request) line() string { return r.method() + " " + r.Path }
 
@@ -78,24 +74,20 @@ func (r *request) line() string { return r.method() + " " + r.Path }
 func (r *request) wire() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\n", r.method(), r.Path)
-	names := make([]string, 0, len(r.Headers))
-	hosted, typed := false, false
-	for name := range r.Headers {
-		names = append(names, name)
-		hosted = hosted || strings.EqualFold(name, "Host")
-		typed = typed || strings.EqualFold(name, "Content-Type")
+	names := slices.Sorted(maps.Keys(r.Headers))
+	has := func(name string) bool {
+		return slices.ContainsFunc(names, func(one string) bool { return strings.EqualFold(one, name) })
 	}
-	if !hosted {
+	if !has("Host") {
 		b.WriteString("Host: localhost\r\n")
 	}
-	sort.Strings(names)
 	for _, name := range names {
 		if !strings.EqualFold(name, "Content-Length") {
 			fmt.Fprintf(&b, "%s: %s\r\n", name, r.Headers[name])
 		}
 	}
 	if r.Body != "" || slices.Contains([]string{"POST", "PUT", "PATCH"}, r.method()) {
-		if !typed && r.Body != "" {
+		if r.Body != "" && !has("Content-Type") {
 			b.WriteString("Content-Type: application/json\r\n")
 		}
 		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(r.Body))

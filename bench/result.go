@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mockserver/internal/histogram"
+	"mockserver/internal/list"
 )
 
 // result is the result of one subject. Medians and Remarks are set once all subjects are measured.
@@ -126,11 +127,7 @@ func summarize(values []figure) summary {
 
 // summarize summarizes a figure over the rounds.
 func (rs rounds) summarize(what func(r *round) figure) summary {
-	var values []figure
-	for i := range rs {
-		values = append(values, what(&rs[i]))
-	}
-	return summarize(values)
+	return summarize(list.Map(rs, func(r round) figure { return what(&r) }))
 }
 
 func (rs rounds) ratio() summary { return rs.summarize((*round).ratio) }
@@ -141,11 +138,6 @@ func (rs rounds) loaded() string {
 		return nameOfAlone
 	}
 	return nameOfCandidate
-}
-
-// ratioOf returns what a request to one side costs compared with the baseline in the same round.
-func (rs rounds) ratioOf(name string) summary {
-	return rs.summarize(func(r *round) figure { return r.Sides[name].CPU / r.Sides[nameOfBaseline].CPU })
 }
 
 // median returns the median of a figure of one side.

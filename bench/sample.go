@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mockserver/config/item"
+	"mockserver/internal/list"
 )
 
 // sampleOf returns a request for an endpoint, made from its declaration: path parameters by
@@ -88,11 +89,7 @@ func expandedTemplate(path string, values map[string]string) string {
 
 // escapedPath returns a part of a declared path, of several segments, escaped for sending.
 func escapedPath(text string) string {
-	segments := strings.Split(text, "/")
-	for i := range segments {
-		segments[i] = escapedLiteral(segments[i])
-	}
-	return strings.Join(segments, "/")
+	return strings.Join(list.Map(strings.Split(text, "/"), escapedLiteral), "/")
 }
 
 // escapedLiteral returns a declared segment, escaped for sending.

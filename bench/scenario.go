@@ -15,8 +15,6 @@ import (
 
 	"github.com/xuri/excelize/v2"
 	"gopkg.in/yaml.v3"
-
-	"mockserver/internal/list"
 )
 
 // scenario is one declaration of scenarios/: a configuration, requests, and their expected
@@ -91,12 +89,6 @@ func readScenario(text []byte) (scenario, error) {
 		}
 	}
 	return s, nil
-}
-
-// scenarioNames returns the names that --scenario accepts.
-func scenarioNames() []string {
-	all, _ := scenarios() // a test checks the embedded ones
-	return list.Map(all, func(s scenario) string { return s.Name })
 }
 
 // endpoints returns the items of the configuration, with repeated ones written out.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mockserver/config"
+	"mockserver/internal/list"
 )
 
 func TestReadScenarioRefuses(t *testing.T) {
@@ -36,8 +37,9 @@ func TestReadScenarioRefuses(t *testing.T) {
 // The names are the documented ones, and all differ.
 func TestScenariosAreDeclared(t *testing.T) {
 	want := []string{"static", "path", "query", "json", "header", "endpoints-10000", "file", "xlsx", "webhooks", "reload", "close", "close-10"}
-	if got := scenarioNames(); !slices.Equal(got, want) {
-		t.Errorf("got %q\nwant %q", got, want)
+	all, err := scenarios()
+	if got := list.Map(all, func(s scenario) string { return s.Name }); err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v\nwant %q", got, err, want)
 	}
 }
 

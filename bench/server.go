@@ -129,14 +129,6 @@ func (s *server) stop(ctx context.Context) {
 	s.kill()
 }
 
-// end stops the server, or kills it if ctx is done.
-func (s *server) end(ctx context.Context) {
-	if ctx.Err() != nil {
-		s.kill()
-	}
-	s.stop(ctx)
-}
-
 // kill kills the server, and the processes that it has started, at once.
 func (s *server) kill() {
 	killGroup(s.cmd.Process)

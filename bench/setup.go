@@ -107,7 +107,7 @@ func (st *setup) finish(ctx context.Context, res *result) {
 // close stops everything that open started.
 func (st *setup) close(ctx context.Context) {
 	if st.server != nil {
-		st.server.end(ctx)
+		st.server.stop(ctx)
 	}
 	if st.sink != nil {
 		_ = st.sink.Close() // its clients have exited

@@ -65,7 +65,8 @@ func sidesTable(results []*result) string {
 	for _, res := range results {
 		rs, name := res.sound(), res.Name
 		for _, side := range res.sides() {
-			ratio, memory := rs.ratioOf(side), rs.memory(side)/1e6
+			ratio := rs.summarize(func(r *round) figure { return r.Sides[side].CPU / r.Sides[nameOfBaseline].CPU })
+			memory := rs.memory(side) / 1e6
 			g.row(name, side, rs.median(side, cpuOf).text(2), ratio.mean.text(3), ratio.deviation.text(3), memory.text(1), fmt.Sprint(res.Rounds.errors(side)))
 			name = ""
 		}

@@ -140,11 +140,7 @@ func (t *thread) served(i int, a *response, closes bool) {
 }
 
 // advance selects the next request of a connection.
-func (t *thread) advance(c *conn) {
-	if c.next++; int(c.next) == len(t.Requests) {
-		c.next = 0
-	}
-}
+func (t *thread) advance(c *conn) { c.next = (c.next + 1) % int32(len(t.Requests)) }
 
 // cut handles an error on a connection, after the beginning of an answer or before it. The server
 // may close an idle connection at any time. With a rate, a connection may be idle for long: a request

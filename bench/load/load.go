@@ -10,6 +10,7 @@ package load
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"net"
 	"sync"
@@ -87,12 +88,7 @@ func connectAll(ctx context.Context, generators []*thread) error {
 		all.Go(func() { failed[i] = g.connect(ctx) })
 	}
 	all.Wait()
-	for _, err := range failed {
-		if err != nil {
-			return err
-		}
-	}
-	return ctx.Err()
+	return cmp.Or(cmp.Or(failed...), ctx.Err())
 }
 
 // send runs the generators through the schedule and adds up their counts.
@@ -124,7 +120,7 @@ func (l *Plan) send(ctx context.Context, c *schedule, generators []*thread) *Out
 		c.beginCounting()
 		before, _ := usedBy(generators)
 		from := c.now()
-		if !sleep(ctx, time.Duration(c.countedFrom())+l.Duration-time.Duration(c.now())) {
+		if !sleep(ctx, time.Duration(c.begin.Load())+l.Duration-time.Duration(c.now())) {
 			c.giveUp() // before elapsed is read
 		}
 		c.endCounting()

@@ -76,8 +76,6 @@ func (c *schedule) giveUp() {
 	c.abandoned.Store(true)
 }
 
-func (c *schedule) countedFrom() int64 { return c.begin.Load() }
-
 // counts reports whether a time is within the counted time.
 func (c *schedule) counts(at int64) bool { return at >= c.begin.Load() && at < c.end.Load() }
 

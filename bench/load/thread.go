@@ -117,7 +117,7 @@ func (t *thread) connect(ctx context.Context) error {
 // send runs the thread.
 func (t *thread) send() {
 	t.sockets.begin()
-	defer t.leave()
+	defer t.sockets.end()
 	t.sending = true
 	t.now = t.schedule.now()
 	for i := range t.conns {
@@ -136,14 +136,6 @@ func (t *thread) send() {
 		}
 	}
 	t.settle()
-}
-
-// leave closes the connections.
-func (t *thread) leave() {
-	for i := range t.conns {
-		t.shut(i)
-	}
-	t.sockets.end()
 }
 
 // over reports whether the thread is done: sending has ended, and no answer is awaited.
@@ -221,7 +213,7 @@ func (t *thread) turn(wait int64) {
 // sendDue sends the requests that are due, in order, while connections are free.
 func (t *thread) sendDue() {
 	c := t.schedule
-	if t.index < c.dueFrom && t.now >= c.countedFrom() { // requests that the warm-up left over are not sent
+	if t.index < c.dueFrom && t.now >= c.begin.Load() { // requests that the warm-up left over are not sent
 		t.index += (c.dueFrom - t.index + t.step - 1) / t.step * t.step
 	}
 	for t.free.count > 0 && t.index < c.dueTo {

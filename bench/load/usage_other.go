@@ -16,13 +16,9 @@ func CPUOf(pid int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	return cpuTime(p)
-}
-
-func cpuTime(p *process.Process) (time.Duration, error) {
 	times, err := p.Times()
 	if err != nil {
-		return 0, fmt.Errorf("process %d: processor time: %w", p.Pid, err)
+		return 0, fmt.Errorf("process %d: processor time: %w", pid, err)
 	}
 	return time.Duration((times.User + times.System) * float64(time.Second)), nil
 }
@@ -54,18 +50,17 @@ func FamilyOf(pid int) []int {
 
 // UsageOf returns the resources that a process has used.
 func UsageOf(pid int) (Usage, error) {
-	var u Usage
+	cpu, err := CPUOf(pid)
+	if err != nil {
+		return Usage{}, err
+	}
 	p, err := find(pid)
 	if err != nil {
-		return u, err
-	}
-	if u.CPU, err = cpuTime(p); err != nil {
-		return u, err
+		return Usage{}, err
 	}
 	memory, err := p.MemoryInfo()
 	if err != nil {
-		return u, fmt.Errorf("process %d: memory: %w", pid, err)
+		return Usage{}, fmt.Errorf("process %d: memory: %w", pid, err)
 	}
-	u.Resident = memory.RSS
-	return u, nil
+	return Usage{cpu, memory.RSS}, nil
 }
