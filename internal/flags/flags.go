@@ -125,20 +125,13 @@ func (r *Reader[T]) Wrong(format string, args ...any) {
 // Give sets a flag to a word that was given as an argument by itself, without the name of the flag.
 func (r *Reader[T]) Give(name, word string) {
 	f, _ := r.Flags.Named("--" + name)
-	r.spelt(f, word)
+	r.given[name] = word
 	r.set(f, word, word)
 }
 
-// spelt records how a flag was spelled.
-func (r *Reader[T]) spelt(f Flag[T], spelling string) {
-	if r.given == nil {
-		r.given = map[string]string{}
-	}
-	r.given[f.Name] = spelling
-}
-
-// Read parses the arguments.
+// Read parses the arguments. It must be called first, and once.
 func (r *Reader[T]) Read(args []string) {
+	r.given = map[string]string{}
 	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]
@@ -174,7 +167,7 @@ func (r *Reader[T]) flag(arg string, after []string) []string {
 	if first, again := r.given[f.Name]; again && !f.Several {
 		r.Wrong("%s: given twice, first as %s", name, first)
 	}
-	r.spelt(f, name)
+	r.given[f.Name] = name
 	switch {
 	case attached:
 	case f.Value == "":
