@@ -74,6 +74,9 @@ func (s *Server) allowOrigin(c *call) {
 	declared := c.Reply.Has(fasthttp.HeaderAccessControlAllowOrigin)
 	if !declared && c.world != nil && c.matched >= 0 && !c.panicked {
 		for _, h := range c.world.Responses[c.matched].Preflight {
+			if h.Template != nil && !h.Template.IsOfHeaders() { // it may use values that are made with the declared response
+				continue
+			}
 			isOrigin := strings.EqualFold(h.Name, fasthttp.HeaderAccessControlAllowOrigin)
 			if isOrigin || strings.EqualFold(h.Name, fasthttp.HeaderAccessControlAllowCredentials) && !c.Reply.Has(h.Name) {
 				h.AddTo(&c.Reply, &c.Request)

@@ -700,13 +700,14 @@ func TestCORS_ErrorsRepeatWhatIsDeclared(t *testing.T) {
 	t.Parallel()
 	p := Serving(t, `
 - endpoint: {path: /limited, rate-limit: {max-requests: 1, window: 1h}, response: {headers: {Access-Control-Allow-Origin: "{{header-params.Origin}}", Access-Control-Allow-Credentials: true, Access-Control-Max-Age: 5}}}
+- endpoint: {path: /made, rate-limit: {max-requests: 1, window: 1h}, let: {site: "https://one.test"}, response: {headers: {Access-Control-Allow-Origin: "{{site}}"}}}
 - endpoint: {path: /failing, latency: {failure-rate: 1}, response: {headers: {access-control-allow-origin: "https://one.test"}}}
 - endpoint: {path: /open, latency: {failure-rate: 1}, response: {headers: {Access-Control-Allow-Methods: GET}}}
 `, "--server-timing")
 	for _, c := range []struct {
 		path, origin, credentials string
 		status                    int
-	}{{"/limited", "https://a.test", "true", 200}, {"/limited", "https://a.test", "true", 429}, {"/failing", "https://one.test", "", 500}, {"/open", "*", "", 500}} {
+	}{{"/limited", "https://a.test", "true", 200}, {"/limited", "https://a.test", "true", 429}, {"/made", "https://one.test", "", 200}, {"/made", "*", "", 429}, {"/failing", "https://one.test", "", 500}, {"/open", "*", "", 500}} {
 		a := p.Get(c.path, "Origin: https://a.test")
 		for name, want := range map[string]string{"Origin": c.origin, "Credentials": c.credentials, "Methods": ""} {
 			if got := strings.Join(a.Header.Values("Access-Control-Allow-"+name), " and "); a.Status != c.status || got != want {
