@@ -61,11 +61,7 @@ var picks = map[string]pick{"": pickFirst, "first": pickFirst, "newest": pickNew
 // adds the names from its changes. It returns nil for an endpoint that uses no rows.
 func (s *Sets) Compile(e *item.Endpoint, scope *renderer.Scope) (*Access, syntax.Problems) {
 	all := doOf(e)
-	used := len(e.Find)+len(e.State) > 0
-	for _, do := range all {
-		used = used || len(do) > 0
-	}
-	if !used {
+	if len(e.Find)+len(e.State) == 0 && !slices.ContainsFunc(all, func(do []item.Do) bool { return len(do) > 0 }) {
 		return nil, nil
 	}
 	a := &Access{sets: s}
@@ -77,7 +73,7 @@ func (s *Sets) Compile(e *item.Endpoint, scope *renderer.Scope) (*Access, syntax
 		for _, after := range e.Find[i+1:] {
 			scope.Later = append(scope.Later, after.Name)
 		}
-		problems = append(problems, a.claim(f.Name, f.Pos, f.Key)...)
+		problems = append(problems, claim(f.Name, a.names, f.Pos, f.Key)...)
 		made, wrong := s.compileFind(f, scope) // later entries may use earlier ones
 		if made.pick == pickNext && made.set != nil {
 			made.turns = s.turnsOf(made.set.declared.Name, strings.Join([]string{e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value}, " "), f.Name)
@@ -92,7 +88,7 @@ func (s *Sets) Compile(e *item.Endpoint, scope *renderer.Scope) (*Access, syntax
 	for _, do := range all {
 		for i := range do {
 			if name := do[i].As; name != "" && a.index(name) < 0 {
-				problems = append(problems, a.claim(name, do[i].Pos, do[i].Key+".as")...)
+				problems = append(problems, claim(name, a.names, do[i].Pos, do[i].Key+".as")...)
 				a.names = append(a.names, name)
 			}
 		}
@@ -105,11 +101,6 @@ func (a *Access) Names(scope *renderer.Scope) {
 	if a != nil {
 		scope.Rows = a.names
 	}
-}
-
-// claim returns the problem with the name of a row, if there is one.
-func (a *Access) claim(name string, pos syntax.Pos, key string) syntax.Problems {
-	return claim(name, a.names, pos, key)
 }
 
 // claim returns the problem with a name next to those that are taken, if there is one.
@@ -306,7 +297,7 @@ func (a *Access) compileStates(e *item.Endpoint, scope *renderer.Scope) (problem
 			problems = append(problems, unknown("scenario", d.Name, a.sets.scenarios, "no scenario is declared")...)
 			continue
 		}
-		problems = append(problems, a.claim(d.Name.Value, d.Name.Pos, d.Name.Key)...)
+		problems = append(problems, claim(d.Name.Value, a.names, d.Name.Pos, d.Name.Key)...)
 		made, wrong := renderer.CompileOperand(d.ByKey, scope)
 		wrong = append(wrong, doubtWord(d.ByKey, made, of.set)...)
 		if d.ByKey.Value == "" {

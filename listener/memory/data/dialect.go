@@ -45,21 +45,16 @@ func (d *demands) jsonServer(o *Operation, key string, value []byte) (bool, *Fai
 		}
 		return false, nil
 	case isPattern:
-		return true, d.like(m, key, op)
+		test, err := edit.Search(strings.Split(m.Name, "."), op, d.args.PeekMulti(key)) // one of several
+		if err != nil {
+			return true, refuse(reply.UnknownParameter, "%s %v", wording.Clip(key), err)
+		}
+		d.where = append(d.where, state.Condition{Test: test})
+		return true, nil
 	case op == "ne": // a row without the member is not unequal
 		d.where = append(d.where, state.Condition{Member: m, From: state.Bound{Value: renderer.AppendOrdered(nil, json.Value{}), Not: true}})
 	}
 	return d.ask(m, op, value, len(o.parents)), nil
-}
-
-// like adds the condition that the text of a member matches an expression; of a repeated parameter, one of several.
-func (d *demands) like(m *state.Member, key, op string) *Failed {
-	test, err := edit.Search(strings.Split(m.Name, "."), op, d.args.PeekMulti(key))
-	if err != nil {
-		return refuse(reply.UnknownParameter, "%s %v", wording.Clip(key), err)
-	}
-	d.where = append(d.where, state.Condition{Test: test})
-	return nil
 }
 
 // sortJSONServer reads _sort: "a,b" with _order=desc,asc in version 0.17, "-a,b" in 1.0.

@@ -114,12 +114,7 @@ func (o *Operation) template(text syntax.Text, scope *renderer.Scope) (*renderer
 
 // known reports whether a parameter is one that selects a page.
 func (o *Operation) known(param string) bool {
-	for _, name := range item.PageNames(o.config.Page.Style) {
-		if o.parameter(name) == param {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(item.PageNames(o.config.Page.Style), func(name string) bool { return o.parameter(name) == param })
 }
 
 // parameter returns the name of a parameter: the declared name, or else the name in the page style.

@@ -2,6 +2,7 @@ package data
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -108,17 +109,14 @@ func (o *Operation) serveList(part []byte, w *work, r *matcher.Request, p *reply
 	if failed != nil {
 		return failed
 	}
-	items := []byte{'['}
-	for i, row := range page.rows {
+	for i := range page.rows {
+		row := &page.rows[i]
 		if row.JSON, failed = j.extend(row.JSON, o.set.key, w, r); failed != nil {
 			return failed
 		}
-		if i > 0 {
-			items = append(items, ',')
-		}
-		items = append(items, o.shown(row.JSON, r)...)
+		row.JSON = o.shown(row.JSON, r)
 	}
-	items = append(items, ']')
+	items := listOf(page.rows)
 	page.total = l.Len()
 	o.links(page, r, d, p)
 	if o.list != nil {
@@ -132,12 +130,7 @@ func (o *Operation) serveList(part []byte, w *work, r *matcher.Request, p *reply
 
 // isChild reports whether a row belongs to the parents in the path.
 func (o *Operation) isChild(row state.Row, r *matcher.Request) bool {
-	for i := range o.parents {
-		if !o.hasParent(&o.parents[i], row.JSON, r) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(o.parents, func(p parent) bool { return !o.hasParent(&p, row.JSON, r) })
 }
 
 // hasParent reports whether a row has the value of a path parameter, in any notation.
@@ -268,7 +261,7 @@ func (o *Operation) create(part []byte, w *work, r *matcher.Request, p *reply.Re
 	}
 	p.Status = fasthttp.StatusCreated
 	isList := r.JSON().Kind == json.Array
-	var body []byte
+	var all []state.Row
 	for i, v := range sent {
 		at := "body"
 		if isList {
@@ -299,11 +292,32 @@ func (o *Operation) create(part []byte, w *work, r *matcher.Request, p *reply.Re
 			p.Body = o.shown(kept, r)
 			return nil
 		}
-		if i > 0 {
-			body = append(body, ',')
-		}
-		body = append(body, o.shown(kept, r)...)
+		all = append(all, state.Row{JSON: o.shown(kept, r)})
 	}
-	p.Body = append(append([]byte{'['}, body...), ']')
+	p.Body = listOf(all)
 	return nil
+}
+
+// Failed is a reason why nothing was changed.
+type Failed struct {
+	Conflict bool          // what the request read has changed: answer it again
+	Else     int           // the index of the change whose else response is to be sent; -1 for none
+	Failure  reply.Failure // otherwise, the error to send and its message
+	Message  string
+}
+
+// refuse returns a Failed with an error to send.
+func refuse(f reply.Failure, format string, args ...any) *Failed {
+	return &Failed{Else: -1, Failure: f, Message: fmt.Sprintf(format, args...)}
+}
+
+// ofCommit translates the error of a commit; it returns nil if there is no error.
+func ofCommit(err error) *Failed {
+	if err == nil {
+		return nil
+	}
+	if full, ok := errors.AsType[*state.FullError](err); ok {
+		return refuse(reply.StateFull, "the set %q has no room for more changes", full.Set)
+	}
+	return &Failed{Conflict: true, Else: -1}
 }

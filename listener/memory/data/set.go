@@ -115,11 +115,3 @@ func (s *set) put(tx *state.Tx, part, key []byte, before state.Row, row []byte, 
 	}
 	return tx.Put(s.Set, part, key, row, next)
 }
-
-// mover returns the function that makes the moves of the set, or nil if there are none.
-func (s *set) mover() state.Mover {
-	if s.steps == nil {
-		return nil
-	}
-	return s.steps.move
-}

@@ -162,7 +162,11 @@ func (s *Sets) Commit() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for name, made := range s.next {
-		made.SetMover(made.mover())
+		var mover state.Mover
+		if made.steps != nil {
+			mover = made.steps.move
+		}
+		made.SetMover(mover)
 		known := s.current[name]
 		switch {
 		case known == nil:

@@ -120,8 +120,7 @@ func (m *moves) next(now int64) (moveEntry, bool) {
 	if len(m.queue) == 0 || m.queue[0].at > now {
 		return moveEntry{}, false
 	}
-	e := heap.Pop(&m.queue).(moveEntry)
-	return e, true
+	return heap.Pop(&m.queue).(moveEntry), true
 }
 
 // end records that the move returned by next was made, or that none had to be made.

@@ -224,12 +224,10 @@ func (s *Set) Parts(limit int) []string {
 
 // Reset drops the changes to one part, or to all parts if name is nil.
 func (s *Set) Reset(name []byte) {
-	if name != nil {
-		s.restore(name, s.none.Load())
-		return
+	s.restore(name, s.none.Load())
+	if name == nil {
+		s.isolated(func(p *Part) { s.restore([]byte(p.name), s.none.Load()) })
 	}
-	s.restore(nil, s.none.Load())
-	s.isolated(func(p *Part) { s.restore([]byte(p.name), s.none.Load()) })
 }
 
 // restore sets a part to a version, or removes the part from the set if the version has no changes.
