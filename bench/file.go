@@ -1,26 +1,20 @@
 package bench
 
 import (
-	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+
+	"mockserver/internal/files"
 )
 
 // writeWhole writes a file so that a reader sees either all of it or its previous content.
 func writeWhole(path string, content []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
+	return files.Replace(path, func(w io.Writer) error {
+		_, err := w.Write(content)
 		return err
-	}
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	})
 }
 
 // writable returns an error, before anything is measured, if a result could not be written to path;

@@ -8,8 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 
+	"mockserver/config/imports/curl"
 	"mockserver/config/imports/draft"
+	"mockserver/config/imports/jsonserver"
+	"mockserver/config/imports/mockoon"
+	"mockserver/config/imports/postman"
 	"mockserver/config/imports/traffic"
+	"mockserver/config/imports/wiremock"
 	"mockserver/config/syntax"
 	"mockserver/internal/list"
 	"mockserver/internal/wording"
@@ -38,10 +43,7 @@ func Make(paths []string, opts draft.Options) (*draft.Draft, error) {
 		return nil, syntax.Problems{{Pos: syntax.Pos{File: paths[0]}, What: err.Error()}}
 	}
 	m.draft.Done = m.traffic.Close
-	var names []string
-	for _, path := range paths {
-		names = append(names, filepath.Base(path))
-	}
+	names := list.Map(paths, filepath.Base)
 	m.draft.Title = append([]string{"Imported from " + strings.Join(names, ", ")}, m.draft.Title...)
 	return &m.draft, nil
 }
@@ -81,6 +83,17 @@ type format struct {
 	name       string // for messages
 	recognizes func(s *draft.Source) bool
 	read       func(m *maker, s *draft.Source) error
+}
+
+// formats lists all formats, the most reliably recognized first.
+var formats = []format{
+	{"a recording", traffic.RecognizesRecording, func(m *maker, s *draft.Source) error { return m.traffic.AddRecording(s) }},
+	{"a HAR", traffic.RecognizesHAR, func(m *maker, s *draft.Source) error { return m.traffic.AddHAR(s) }},
+	{"curl commands", curl.Recognizes, each(curl.Read)},
+	{"mappings of WireMock", wiremock.Recognizes, each(wiremock.Read)},
+	{"an environment of Mockoon", mockoon.Recognizes, each(mockoon.Read)},
+	{"a Postman collection", postman.Recognizes, each(postman.Read)},
+	{"a db.json of json-server", jsonserver.Recognizes, each(jsonserver.Read)},
 }
 
 // each returns a reader that does not depend on the other sources.

@@ -10,6 +10,7 @@ import (
 
 	"mockserver/config/imports/draft"
 	"mockserver/config/syntax"
+	"mockserver/internal/list"
 	"mockserver/internal/wording"
 )
 
@@ -70,11 +71,9 @@ type reported struct {
 
 // reports returns items or notes as a report has them.
 func reports(items []draft.Item) []reported {
-	all := []reported{}
-	for _, i := range items {
-		all = append(all, reported{i.Kind.String(), i.Pos.File, i.Pos.Line, i.Pos.Column, i.Name, i.Why})
-	}
-	return all
+	return list.Map(items, func(i draft.Item) reported {
+		return reported{i.Kind.String(), i.Pos.File, i.Pos.Line, i.Pos.Column, i.Name, i.Why}
+	})
 }
 
 // Report writes all items and notes as a table of four columns.

@@ -2,7 +2,6 @@ package imports
 
 import (
 	"archive/zip"
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -48,35 +47,13 @@ func Write(d *draft.Draft, dir string, force bool) error {
 	for i := len(all) - 1; i >= 0; i-- { // the configuration comes last: it refers to the other files
 		f := all[i]
 		path := filepath.Join(dir, filepath.FromSlash(f.Name))
-		if err := write(path, f); err != nil {
+		err := os.MkdirAll(filepath.Dir(path), 0o777)
+		if err == nil {
+			err = files.Replace(path, f.Content)
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", path, files.Bare(err))
 		}
 	}
 	return nil
-}
-
-// write writes a file completely or not at all.
-func write(path string, f draft.File) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
-	}
-	temporary, err := os.CreateTemp(filepath.Dir(path), ".mockserver-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temporary.Name()) // has no effect after the rename
-	w := bufio.NewWriterSize(temporary, 1<<20)
-	if err = f.Content(w); err == nil {
-		err = w.Flush()
-	}
-	if err == nil {
-		err = temporary.Chmod(0o644)
-	}
-	if closed := temporary.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(temporary.Name(), path)
 }

@@ -4,6 +4,7 @@
 package curl
 
 import (
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -83,18 +84,15 @@ func parse(s *draft.Source, words []word, d *draft.Draft) []*request {
 	r := request{pos: s.Pos(words[0].line, words[0].column)}
 	var urls []string
 	query := false
+	if slices.ContainsFunc(words, func(w word) bool { return w.variable }) {
+		r.unknown("it has a variable of the shell, which is taken literally")
+	}
 	for i := 1; i < len(words); i++ {
-		if words[i].variable {
-			r.unknown("it has a variable of the shell, which is taken literally")
-		}
 		name, value, attached := option(words[i].text)
 		takes := func() string {
 			if !attached && i+1 < len(words) {
 				i++
 				value = words[i].text
-				if words[i].variable {
-					r.unknown("it has a variable of the shell, which is taken literally")
-				}
 			}
 			return value
 		}
@@ -147,10 +145,8 @@ func option(text string) (name, value string, attached bool) {
 	case len(text) > 2 && strings.IndexByte("XHdFbuAeoTxmwcrCEKUyYzD", text[1]) >= 0:
 		return text[:2], text[2:], true
 	case len(text) > 2: // combined switches, where the last one may take a value: -sX
-		for _, c := range text[1:] {
-			if c == 'I' || c == 'G' {
-				return "-" + string(c), "", false
-			}
+		if i := strings.IndexAny(text, "IG"); i > 0 {
+			return "-" + text[i:i+1], "", false
 		}
 		return "-" + text[len(text)-1:], "", false
 	}
@@ -220,7 +216,7 @@ func (r *request) write(d *draft.Draft, first map[string]*request, hosts bool) {
 	name := r.method + " " + path
 	id := r.url.Hostname() + " " + name
 	if before := first[id]; before != nil {
-		d.Approximate(r.pos, wording.Clip(name), "is answered as in line %d", before.pos.Line)
+		d.Report(r.pos, wording.Clip(name), fmt.Sprintf("is answered as in line %d", before.pos.Line))
 		return
 	}
 	first[id] = r
@@ -246,7 +242,6 @@ func (r *request) write(d *draft.Draft, first map[string]*request, hosts bool) {
 	e.SetText("body", strings.Join(r.body, "&"))
 	e.Set("response", draft.Comment(draft.NewMap("status", 200), "the command does not show the answer"))
 	d.Add("endpoint", e)
-	why := append([]string{"the command does not show the answer"}, r.why...)
-	d.Approximate(r.pos, wording.Clip(name), "%s", strings.Join(why, "; "))
+	d.Report(r.pos, wording.Clip(name), append([]string{"the command does not show the answer"}, r.why...)...)
 	d.Asks = append(d.Asks, draft.Ask{Pos: r.pos, Name: name, Method: r.method, Target: r.url.RequestURI(), Host: r.url.Hostname(), Header: r.header, Body: []byte(strings.Join(r.body, "&"))})
 }

@@ -122,11 +122,6 @@ func (d *Draft) Report(pos syntax.Pos, name string, differs ...string) {
 	d.note(kind, pos, name, strings.Join(differs, "; "))
 }
 
-// Approximate records that some answers of an item differ.
-func (d *Draft) Approximate(pos syntax.Pos, name, why string, args ...any) {
-	d.note(Approximate, pos, name, why, args...)
-}
-
 // Lost records that an item is not served.
 func (d *Draft) Lost(pos syntax.Pos, name, why string, args ...any) {
 	d.note(Lost, pos, name, why, args...)

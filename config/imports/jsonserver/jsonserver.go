@@ -20,9 +20,6 @@ import (
 // larger sets are written to a file.
 const inPlace = 16 << 10
 
-// wholeList is the maximum number of rows in a list that is not split into pages.
-const wholeList = 10_000
-
 // askedRows is the maximum number of rows of a list that a check requests.
 const askedRows = 20
 
@@ -98,7 +95,7 @@ func (im *importer) collection(e *syntax.Entry, name string) {
 		im.Add("endpoint", draft.NewMap("path", path, "response", draft.NewMap("headers", draft.NewMap("Content-Type", "application/json"),
 			"template", false, "body", language.JSON(e.Value))))
 		im.ask(e.Value, name, "")
-		im.Approximate(e.Key.Pos(), path, "%s, so the list is fixed: it can be read, but not filtered or changed", why)
+		im.Report(e.Key.Pos(), path, why+", so the list is fixed: it can be read, but not filtered or changed")
 		return
 	}
 	set := im.sets[name]
@@ -120,7 +117,7 @@ func (im *importer) collection(e *syntax.Entry, name string) {
 	im.Add("data", data)
 	im.Add("resource", im.resource(path, name, members))
 	im.Report(e.Key.Pos(), path)
-	if len(e.Value.Items) <= wholeList {
+	if len(e.Value.Items) <= language.WholeList {
 		im.ask(e.Value, name, "")
 	}
 	for _, row := range e.Value.Items[:min(len(e.Value.Items), askedRows)] {
@@ -139,7 +136,7 @@ func (im *importer) ask(value *syntax.Node, name, below string) {
 
 // resource returns the declaration of a resource over the set of a collection.
 func (im *importer) resource(path, name string, members []string) *syntax.Node {
-	r := draft.NewMap("path", path, "data", im.sets[name], "dialect", "json-server", "page", draft.Flow(draft.NewMap("size", wholeList, "max", wholeList)))
+	r := draft.NewMap("path", path, "data", im.sets[name], "dialect", "json-server", "page", draft.Flow(draft.NewMap("size", language.WholeList, "max", language.WholeList)))
 	if len(members) > 0 {
 		r.Set("filter", draft.Flow(members)).Set("sort", draft.Flow(members))
 	}
@@ -152,13 +149,9 @@ func (im *importer) resource(path, name string, members []string) *syntax.Node {
 // relation adds, for a member such as postId, the resource below a row of the collection that the
 // member refers to, such as /posts/1/comments. It does nothing if there is no such collection.
 func (im *importer) relation(name, member string, members []string) {
-	one, ok := strings.CutSuffix(member, "Id")
-	if !ok || one == "" {
-		return
-	}
 	for _, parent := range im.root.Entries {
 		of := parent.Key.Text.Value
-		if parent.Value.Kind != syntax.ListNode || !slices.Contains(plurals(one), of) {
+		if parent.Value.Kind != syntax.ListNode || !slices.Contains(referred(member), of) {
 			continue
 		}
 		path := language.Path{{Text: of}, {Kind: language.Param, Text: language.Name(member)}, {Text: name}}.String()
@@ -177,7 +170,7 @@ func (im *importer) children(name string) *syntax.Node {
 			continue
 		}
 		for _, member := range language.Scalars(e.Value) {
-			if one, ok := strings.CutSuffix(member, "Id"); ok && one != "" && slices.Contains(plurals(one), name) && all.Get(set) == nil {
+			if slices.Contains(referred(member), name) && all.Get(set) == nil {
 				all.Set(set, syntax.NewText(member))
 			}
 		}
@@ -185,8 +178,13 @@ func (im *importer) children(name string) *syntax.Node {
 	return all
 }
 
-// plurals returns the plural forms of a name that json-server recognizes.
-func plurals(one string) []string {
+// referred returns the names that the collection may have to which a member such as postId refers: the plural forms
+// that json-server recognizes.
+func referred(member string) []string {
+	one, ok := strings.CutSuffix(member, "Id")
+	if !ok || one == "" {
+		return nil
+	}
 	all := []string{one, one + "s", one + "es", map[string]string{"person": "people", "child": "children", "man": "men", "woman": "women"}[one]}
 	if stem, ok := strings.CutSuffix(one, "y"); ok {
 		all = append(all, stem+"ies")
@@ -229,28 +227,23 @@ func newKeys(list *syntax.Node) string {
 
 // database adds the endpoint of all collections.
 func (im *importer) database() {
-	find, body := draft.NewMap(), "{"
-	for i := range im.root.Entries {
-		e := &im.root.Entries[i]
-		name := e.Key.Text.Value
-		set := im.sets[name]
-		value := "{{all" + strconv.Itoa(i)
+	find := draft.NewMap()
+	var members []string
+	for i, e := range im.root.Entries {
+		set, name := im.sets[e.Key.Text.Value], "all"+strconv.Itoa(i)
+		value := draft.Literal(language.JSON(e.Value))
 		switch {
-		case set == "" || e.Value.Kind != syntax.ListNode && e.Value.Kind != syntax.MapNode:
-			value = draft.Literal(language.JSON(e.Value))
-		case e.Value.Kind == syntax.MapNode:
-			find.Set(value[2:], draft.Flow(draft.NewMap("in", set, "key", "1")))
-			value += ".value}}"
-		default:
-			find.Set(value[2:], draft.Flow(draft.NewMap("in", set, "pick", "all")))
-			value += "}}"
+		case set != "" && e.Value.Kind == syntax.MapNode:
+			find.Set(name, draft.Flow(draft.NewMap("in", set, "key", "1")))
+			value = "{{" + name + ".value}}"
+		case set != "" && e.Value.Kind == syntax.ListNode:
+			find.Set(name, draft.Flow(draft.NewMap("in", set, "pick", "all")))
+			value = "{{" + name + "}}"
 		}
-		if body != "{" {
-			body += ","
-		}
-		body += draft.Literal(language.JSON(e.Key)) + ":" + value
+		members = append(members, draft.Literal(language.JSON(e.Key))+":"+value)
 	}
-	response := draft.NewMap("headers", draft.NewMap("Content-Type", "application/json"), "body", body+"}")
+	body := "{" + strings.Join(members, ",") + "}"
+	response := draft.NewMap("headers", draft.NewMap("Content-Type", "application/json"), "body", body)
 	im.Add("endpoint", draft.NewMap("path", "/db", "find", find, "response", response))
 }
 
@@ -275,8 +268,5 @@ func (im *importer) object(e *syntax.Entry, name string) {
 		}
 		im.Add("endpoint", draft.NewMap("method", change.method, "path", path, "do", syntax.NewList(do), "response", response))
 	}
-	im.Approximate(e.Key.Pos(), path, mergePatch)
+	im.Report(e.Key.Pos(), path, "PATCH removes members that are null and changes nested objects member by member (RFC 7396); json-server stores null and replaces objects")
 }
-
-// mergePatch is how PATCH differs.
-const mergePatch = "PATCH removes members that are null and changes nested objects member by member (RFC 7396); json-server stores null and replaces objects"

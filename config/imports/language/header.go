@@ -10,14 +10,11 @@ import (
 	"mockserver/internal/semantics"
 )
 
-// Headers are the headers of a response that is being built.
+// Headers are the headers of a response that is being built. The zero value is an empty list.
 type Headers struct {
 	names  []string
 	values [][]*Template
 }
-
-// NewHeaders returns an empty list of headers.
-func NewHeaders() *Headers { return &Headers{} }
 
 // own are headers that the server writes itself, or that described the transfer of the original body.
 var own = []string{"Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Date", "Content-Encoding", "Trailer", "Upgrade",
@@ -59,10 +56,7 @@ func (h *Headers) Has(name string) bool { return folds(h.names, name) }
 // are templates; otherwise, templates are switched off if one of the texts would not render as
 // itself.
 func SetTexts(response *syntax.Node, h *Headers, body *Template) {
-	all := []*Template{body}
-	for _, values := range h.values {
-		all = append(all, values...)
-	}
+	all := append(slices.Concat(h.values...), body)
 	tags := slices.ContainsFunc(all, (*Template).Tags)
 	if tags {
 		for _, t := range all {

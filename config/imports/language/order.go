@@ -3,6 +3,7 @@ package language
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -32,7 +33,7 @@ func (o *Order) Place(method string, own Path) (written Path, condition string) 
 			}
 		}
 	}
-	if len(written) > 0 && !allLiteral(written) {
+	if len(written) > 0 && !written.IsLiteral() {
 		if shape := method + " " + Shape(written); !o.written[shape] {
 			o.written[shape] = true
 			first, second := segment(written, 0), segment(written, 1)
@@ -67,13 +68,9 @@ func segment(p Path, i int) string {
 	return anySegment
 }
 
-func allLiteral(p Path) bool {
-	for _, s := range p {
-		if s.Kind != Literal {
-			return false
-		}
-	}
-	return true
+// IsLiteral reports whether the path has no parameters.
+func (p Path) IsLiteral() bool {
+	return !slices.ContainsFunc(p, func(s Segment) bool { return s.Kind != Literal })
 }
 
 // Shape returns a path without the names of its parameters.
@@ -135,10 +132,8 @@ func join(a, b Path) Path {
 
 // free returns a name that no parameter of a path has, except perhaps its catch-all.
 func free(p Path, name string) string {
-	for _, s := range p {
-		if s.Kind == Param && s.Text == name {
-			return free(p, name+"-")
-		}
+	for p.Has(name) {
+		name += "-"
 	}
 	return name
 }
@@ -193,11 +188,4 @@ func sent(char string) string {
 }
 
 // Has reports whether the path has a parameter of this name, other than its catch-all.
-func (p Path) Has(name string) bool {
-	for _, s := range p {
-		if s.Kind == Param && s.Text == name {
-			return true
-		}
-	}
-	return false
-}
+func (p Path) Has(name string) bool { return slices.Contains(p, Segment{Param, name}) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -125,12 +126,7 @@ func canMatch(re *syntax.Regexp, r rune) bool {
 		}
 		return false
 	}
-	for _, sub := range re.Sub {
-		if canMatch(sub, r) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return canMatch(sub, r) })
 }
 
 // optionalQuery matches the endings by which expressions say that a query may follow.

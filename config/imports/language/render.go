@@ -97,7 +97,7 @@ func member(item, path string) string {
 }
 
 // Translate returns a Handlebars template of a tool in the language. Tags without an equivalent stay
-// unchanged; the first of them is noted, with the reason. A template that cannot be parsed stays
+// unchanged; each of them is noted, with the reason. A template that cannot be parsed stays
 // unchanged as a whole, and the reason is noted.
 func Translate(source string, d Dialect) *Template {
 	r := hbRenderer{t: &Template{}, dialect: d}
@@ -245,14 +245,6 @@ func (r *hbRenderer) repeat(n *hbNode, s *Scope, times int, commas bool) {
 	}
 }
 
-// argCall returns an argument as a call.
-func argCall(a Arg) *Call {
-	if a.Call != nil {
-		return a.Call
-	}
-	return &Call{Name: a.Text, Hash: map[string]Arg{}}
-}
-
 // Operand returns the expression of an argument.
 func Operand(d Dialect, a Arg, s *Scope) (string, error) {
 	if a.Literal {
@@ -264,7 +256,11 @@ func Operand(d Dialect, a Arg, s *Scope) (string, error) {
 	if a.Call == nil && !d.Java() && s.Item(a.Text) == "" {
 		return "", ErrNone // without parentheses it is not the helper of this name
 	}
-	expression, err := d.Value(argCall(a), s)
+	call := a.Call
+	if call == nil {
+		call = &Call{Name: a.Text}
+	}
+	expression, err := d.Value(call, s)
 	if err == nil && isChoice(expression) {
 		err = errors.New("a default within another helper has no equivalent")
 	}

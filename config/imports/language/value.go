@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 )
 
@@ -31,6 +32,9 @@ func IsTrue(n *syntax.Node) bool { return n != nil && strings.EqualFold(n.Text.V
 func JSON(n *syntax.Node) string {
 	return n.JSON(true, func(*syntax.Node, string) {}).Value
 }
+
+// WholeList is the maximum number of rows in a list that is not split into pages.
+const WholeList = item.WholeList
 
 // Scalars returns the members by which rows can be filtered and ordered, a.b for nested ones, in the
 // order of the file.

@@ -37,10 +37,7 @@ func Webhook(method string, target, body *Template, headers *Headers) (hook *syn
 // WithErrors makes webhooks be sent whatever the status of a response is, if it may be 400 or above: the
 // other tools do not look at it.
 func WithErrors(hooks []*syntax.Node, response *syntax.Node) {
-	status, err := 0, error(nil)
-	if n := response.Get("status"); n != nil {
-		status, err = strconv.Atoi(n.Text.Value)
-	}
+	status, err := strconv.Atoi(cmp.Or(Text(response.Get("status")), "200"))
 	if response.Get("proxy") == nil && err == nil && status < 400 {
 		return
 	}

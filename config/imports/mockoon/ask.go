@@ -38,7 +38,7 @@ func bare(rule *syntax.Node) bool {
 func (r *reader) askList(n *syntax.Node, name string, path language.Path, rows *syntax.Node, key string) {
 	ask := language.Example(path, "")
 	row := append(path[:len(path):len(path)], language.Segment{Kind: language.Param, Text: "row-id"})
-	if ask == nil || len(rows.Items) > wholeList {
+	if ask == nil || len(rows.Items) > language.WholeList {
 		r.asks.Add(r.Draft, "GET", path, nil, nil)
 		r.asks.Add(r.Draft, "GET", row, nil, nil)
 		return

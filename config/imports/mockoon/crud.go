@@ -11,9 +11,6 @@ import (
 	"mockserver/internal/semantics"
 )
 
-// wholeList is the maximum number of rows in a list that is not split into pages.
-const wholeList = 10_000
-
 // crud adds a resource over the data bucket of a CRUD route.
 func (r *reader) crud(n *syntax.Node) {
 	name := "CRUD /" + text(get(n, "endpoint"))
@@ -38,7 +35,7 @@ func (r *reader) crud(n *syntax.Node) {
 		r.order.Place(method, append(paths[0][:len(paths[0]):len(paths[0])], language.Segment{Kind: language.Param, Text: "row-id"}))
 	}
 	e := draft.NewMap("path", paths[0].String(), "data", set,
-		"page", draft.Flow(draft.NewMap("size", wholeList, "max", wholeList)))
+		"page", draft.Flow(draft.NewMap("size", language.WholeList, "max", language.WholeList)))
 	if members := r.members[set]; len(members) > 0 {
 		e.Set("filter", draft.Flow(members)).Set("sort", draft.Flow(members))
 	}
@@ -66,7 +63,7 @@ func (r *reader) crud(n *syntax.Node) {
 	if len(responses) > 1 {
 		why += "; only the first response is imported"
 	}
-	r.Approximate(n.Pos(), name, "%s", why)
+	r.Report(n.Pos(), name, why)
 }
 
 // set returns the name of the set with the rows of a data bucket. It declares the set if necessary.

@@ -1,7 +1,7 @@
 package mockoon
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,8 +35,7 @@ func (e *endpoint) add(responses []*syntax.Node) {
 			mode = "SEQUENTIAL"
 		}
 	}
-	usual := slices.IndexFunc(responses, func(n *syntax.Node) bool { return isTrue(get(n, "default")) })
-	usual = max(usual, 0)
+	usual := max(0, slices.IndexFunc(responses, func(n *syntax.Node) bool { return isTrue(get(n, "default")) }))
 	switch {
 	case mode == "RANDOM" || mode == "SEQUENTIAL":
 		if len(responses) == 1 {
@@ -77,10 +76,7 @@ func (e *endpoint) base(condition string) *syntax.Node {
 }
 
 func (e *endpoint) label(n *syntax.Node, i int) string {
-	if label := text(get(n, "label")); label != "" {
-		return e.name + " / " + label
-	}
-	return fmt.Sprintf("%s / %d", e.name, i+1)
+	return e.name + " / " + cmp.Or(text(get(n, "label")), strconv.Itoa(i+1))
 }
 
 // one adds an endpoint with a single response, for the requests that meet a condition. rules are

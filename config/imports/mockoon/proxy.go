@@ -18,7 +18,7 @@ func (r *reader) proxy() {
 	host := text(get(r.root, "proxyHost"))
 	a := (&endpoint{reader: r}).begin(r.root)
 	headers := func(list string) *language.Headers {
-		h := language.NewHeaders()
+		h := &language.Headers{}
 		for _, n := range get(r.root, list).List() {
 			if key, value := strings.TrimSpace(text(get(n, "key"))), text(get(n, "value")); key != "" && value != "" {
 				a.Note(h.Add(key, language.Translate(value, a.dialect)))

@@ -92,7 +92,7 @@ func milliseconds(delays ...*syntax.Node) *syntax.Node {
 // headers returns the headers of a response, and the headers of the environment that the response
 // does not have. Set-Cookie headers are returned from both.
 func (a *response) headers(n *syntax.Node) *language.Headers {
-	own, headers := map[string]bool{}, language.NewHeaders()
+	own, headers := map[string]bool{}, &language.Headers{}
 	for _, list := range []*syntax.Node{get(n, "headers"), get(a.root, "headers")} {
 		inner := map[string]bool{}
 		for _, h := range list.List() {
@@ -198,7 +198,7 @@ func (a *response) callback(call *syntax.Node) {
 	}
 	d := &dialect{a.endpoint, &language.Notes{}}
 	translate := func(source string) *language.Template { return language.Translate(source, d) }
-	headers := language.NewHeaders()
+	headers := &language.Headers{}
 	for _, h := range get(n, "headers").List() {
 		if key := text(get(h, "key")); key != "" {
 			a.Note(headers.Add(key, translate(text(get(h, "value")))))

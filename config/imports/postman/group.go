@@ -11,13 +11,6 @@ import (
 	"mockserver/internal/semantics"
 )
 
-// write adds the endpoints of all groups.
-func (r *reader) write() {
-	for _, g := range r.groups {
-		r.group(g)
-	}
-}
-
 // The headers by which clients of Postman's mock servers ask for a certain answer.
 const (
 	nameHeader = "x-mock-response-name"
@@ -121,7 +114,7 @@ func (r *reader) addResponse(a *response, condition string, order []*response) {
 		}
 	}
 	if a.why != "" {
-		r.Approximate(a.pos, a.label, "%s", a.why)
+		r.Report(a.pos, a.label, a.why)
 		return
 	}
 	r.Report(a.pos, a.label)

@@ -72,26 +72,18 @@ func fits(want, got *syntax.Node) bool {
 		return false
 	case open(want):
 		return true
-	case want.Kind == syntax.MapNode:
-		if len(want.Entries) != len(got.Entries) {
-			return false
-		}
-		for _, e := range want.Entries {
-			if !fits(e.Value, got.Get(e.Key.Text.Value)) {
-				return false
-			}
-		}
-		return true
-	case want.Kind == syntax.ListNode:
-		if len(want.Items) != len(got.Items) {
-			return false
-		}
-		for i, item := range want.Items {
-			if !fits(item, got.Items[i]) {
-				return false
-			}
-		}
-		return true
+	case len(want.Entries) != len(got.Entries) || len(want.Items) != len(got.Items):
+		return false
 	}
-	return want.Text.Value == got.Text.Value
+	for _, e := range want.Entries {
+		if !fits(e.Value, got.Get(e.Key.Text.Value)) {
+			return false
+		}
+	}
+	for i, item := range want.Items {
+		if !fits(item, got.Items[i]) {
+			return false
+		}
+	}
+	return want.Kind == syntax.MapNode || want.Kind == syntax.ListNode || want.Text.Value == got.Text.Value
 }

@@ -4,8 +4,9 @@
 package postman
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mockserver/config/imports/draft"
@@ -18,6 +19,11 @@ func Recognizes(s *draft.Source) bool {
 	shape := s.Shape()
 	return shape.Has("info", "item") || shape.Has("collection")
 }
+
+var (
+	get  = language.Get
+	text = language.Text
+)
 
 // maxDepth limits the nesting of folders.
 const maxDepth = 100
@@ -40,7 +46,9 @@ func Read(s *draft.Source, d *draft.Draft, opts draft.Options) error {
 		return err
 	}
 	r.items(items, nil, r.vars)
-	r.write()
+	for _, g := range r.groups {
+		r.group(g)
+	}
 	return nil
 }
 
@@ -89,15 +97,8 @@ func (r *reader) item(n *syntax.Node, name string, folder []string, v vars) {
 		return
 	}
 	for i, s := range saved.Items {
-		r.saved(s, request, fmt.Sprintf("%s / %s", name, responseName(s, i)), name, folder, v)
+		r.saved(s, request, name+" / "+cmp.Or(text(get(s, "name")), strconv.Itoa(i+1)), name, folder, v)
 	}
-}
-
-func responseName(n *syntax.Node, i int) string {
-	if name := text(get(n, "name")); name != "" {
-		return name
-	}
-	return fmt.Sprint(i + 1)
 }
 
 // saved reads one saved answer.

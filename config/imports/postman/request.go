@@ -10,6 +10,7 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
+	"mockserver/internal/list"
 )
 
 // request is a request of a collection, with its variables filled in.
@@ -177,24 +178,12 @@ func (q *request) segments(parts []string) {
 		case len(refs) > 0:
 			name := param("part")
 			q.path = append(q.path, language.Segment{Kind: language.Param, Text: name})
-			q.need = append(q.need, language.Member("path-params", name)+" matches "+language.Quote(around(part, refs)))
+			texts := list.Map(reference.Split(part, -1), regexp.QuoteMeta) // around variables
+			q.need = append(q.need, language.Member("path-params", name)+" matches "+language.Quote("^"+strings.Join(texts, ".*")+"$"))
 		default:
 			q.path = append(q.path, language.Segment{Text: language.Decoded(part)})
 		}
 	}
-}
-
-// around returns the regular expression of a segment that contains variables.
-func around(part string, refs [][]int) string {
-	var b strings.Builder
-	b.WriteByte('^')
-	at := 0
-	for _, ref := range refs {
-		b.WriteString(regexp.QuoteMeta(part[at:ref[0]]) + ".*")
-		at = ref[1]
-	}
-	b.WriteString(regexp.QuoteMeta(part[at:]) + "$")
-	return b.String()
 }
 
 // aim sets the target of the request, if all of it is known.

@@ -55,16 +55,14 @@ func (a *response) content(n *syntax.Node, v vars) {
 		}
 		return t
 	}
-	headers := language.NewHeaders()
+	headers := &language.Headers{}
 	for _, f := range fields(get(n, "header"), vars{}) {
 		if why := headers.Add(f.Name, translate(f.Value)); why != "" {
 			a.why = why
 		}
 	}
 	if kind := previews[text(get(n, "_postman_previewlanguage"))]; kind != "" && !headers.Has("Content-Type") {
-		t := &language.Template{}
-		t.Text(kind)
-		headers.Add("Content-Type", t)
+		headers.Add("Content-Type", language.Fixed(kind))
 	}
 	body := translate(text(get(n, "body")))
 	language.SetTexts(a.response, headers, body)

@@ -70,14 +70,6 @@ func off(n *syntax.Node) bool {
 	return language.IsTrue(get(n, "disabled")) || enabled != nil && enabled.Kind == syntax.BoolNode && !enabled.Truth()
 }
 
-func (v vars) get(name string) (string, bool) {
-	if value, ok := v.fixed[name]; ok {
-		return value, true
-	}
-	value, ok := v.scoped[name]
-	return value, ok
-}
-
 var reference = regexp.MustCompile(`\{\{[^{}]*\}\}`)
 
 // maxNesting limits how deeply values refer to other variables, and maxValue limits how many bytes
@@ -92,7 +84,11 @@ func (v vars) fill(s string) string {
 	for range maxNesting {
 		size := len(s)
 		filled := reference.ReplaceAllStringFunc(s, func(ref string) string {
-			value, ok := v.get(strings.TrimSpace(ref[2 : len(ref)-2]))
+			name := strings.TrimSpace(ref[2 : len(ref)-2])
+			value, ok := v.fixed[name]
+			if !ok {
+				value, ok = v.scoped[name]
+			}
 			if !ok || size+len(value) > maxValue+len(s) {
 				return ref
 			}

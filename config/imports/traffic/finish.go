@@ -3,6 +3,7 @@ package traffic
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,9 +15,6 @@ import (
 	"mockserver/internal/wording"
 )
 
-// posOf returns the position of a whole source.
-func posOf(name string) syntax.Pos { return syntax.Pos{File: name} }
-
 // Finish makes endpoints from all exchanges. It fails if the sources contain none, if there are too
 // many endpoints, or if a temporary file fails.
 func (c *Collector) Finish() error {
@@ -25,7 +23,7 @@ func (c *Collector) Finish() error {
 	}
 	for why, n := range c.skipped {
 		if n > shownSkips {
-			c.draft.Lost(posOf(c.sources[len(c.sources)-1]), wording.Count(n-shownSkips, "further exchange"), "%s", why)
+			c.draft.Lost(syntax.Pos{File: c.sources[len(c.sources)-1]}, wording.Count(n-shownSkips, "further exchange"), "%s", why)
 		}
 	}
 	slices.SortStableFunc(c.records, func(a, b record) int { return cmp.Compare(a.at, b.at) })
@@ -41,7 +39,7 @@ func (c *Collector) Finish() error {
 	}
 	c.stateful(groups)
 	if c.few > 0 {
-		c.draft.Warn(posOf(c.sources[0]), "latencies", "%d latencies have fewer than %d samples, so their p99 is unreliable", c.few, knownBelow)
+		c.draft.Warn(syntax.Pos{File: c.sources[0]}, "latencies", "%d latencies have fewer than %d samples, so their p99 is unreliable", c.few, knownBelow)
 	}
 	return nil
 }
@@ -116,17 +114,9 @@ func (c *Collector) patternsOf() map[uint32]*pattern {
 // slug returns a name for files and sets that no other group has.
 func (c *Collector) slug(name string) string {
 	const longest = 60
-	var b strings.Builder
-	for _, r := range strings.ToLower(strings.SplitN(strings.ReplaceAll(name, "|int", ""), "?", 2)[0]) {
-		switch {
-		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
-			b.WriteRune(r)
-		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
-			b.WriteByte('-')
-		}
-		if b.Len() >= longest {
-			break
-		}
-	}
-	return language.Unique(strings.Trim(b.String(), "-"), c.names)
+	name, _, _ = strings.Cut(strings.ReplaceAll(name, "|int", ""), "?")
+	name = strings.TrimLeft(notSlug.ReplaceAllString(strings.ToLower(name), "-"), "-")
+	return language.Unique(strings.Trim(name[:min(len(name), longest)], "-"), c.names)
 }
+
+var notSlug = regexp.MustCompile(`[^a-z0-9]+`)

@@ -160,7 +160,7 @@ func (g *group) findKey() {
 		g.extend(best, &left)
 	}
 	for _, w := range wholes { // no few members explain the answers
-		keys, distinct := refine(g.keys, g.numbers(w.number))
+		keys, distinct := refine(g.keys, list.Map(g.records, w.number))
 		if g.plausible(left, distinct) && g.conflicts(keys) < left {
 			g.extend(g.column('w', w.name, func(r *record) string { return w.text(g, r) }), &left)
 		}
@@ -186,20 +186,15 @@ func (g *group) judge(left int) {
 	}
 	keys := make([]uint32, len(g.records))
 	for _, w := range wholes {
-		keys, _ = refine(keys, g.numbers(w.number))
+		keys, _ = refine(keys, list.Map(g.records, w.number))
 	}
 	if n := g.conflicts(keys); n < left {
 		left = n
 		g.fault("some answers belong to requests that cannot be told apart, or whose values hardly ever repeat; they come in turn or by their shares")
 	}
-	if keys, _ = refine(keys, g.numbers(func(r *record) uint32 { return r.origin })); g.conflicts(keys) < left {
+	if keys, _ = refine(keys, list.Map(g.records, func(r *record) uint32 { return r.origin })); g.conflicts(keys) < left {
 		g.fault("requests for several schemes or ports get their answers in turn, because all are answered at one address")
 	}
-}
-
-// numbers returns a number of each record.
-func (g *group) numbers(of func(*record) uint32) []uint32 {
-	return list.Map(g.records, of)
 }
 
 // extend adds a column to the key if this makes fewer answers conflict and the key stays plausible.

@@ -41,10 +41,11 @@ const (
 )
 
 var (
-	isInt  = regexp.MustCompile(`^-?[0-9]{1,40}$`)
-	isUUID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-	isDate = regexp.MustCompile(`^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$`)
-	isID   = regexp.MustCompile(`^[0-9A-Za-z_-]{8,}$`) // v1 and v2 are no identifiers
+	isInt   = regexp.MustCompile(`^-?[0-9]{1,40}$`)
+	isUUID  = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	isDate  = regexp.MustCompile(`^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$`)
+	notName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+	isID    = regexp.MustCompile(`^[0-9A-Za-z_-]{8,}$`) // v1 and v2 are no identifiers
 )
 
 // classOf returns the class of a segment; its kind is "" if the segment has no class.
@@ -181,12 +182,7 @@ func named(segments []segment) pattern {
 
 // singular returns the singular of a plural word, in a form that can be part of a name.
 func singular(word string) string {
-	word = strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
-			return r
-		}
-		return '_'
-	}, word)
+	word = notName.ReplaceAllString(word, "_")
 	switch {
 	case strings.HasSuffix(word, "ies"):
 		return strings.TrimSuffix(word, "ies") + "y"

@@ -61,6 +61,5 @@ func (c *Collector) addRecorded(l *recording.Line, line int) {
 }
 
 func fieldsOf(m *recording.Message) []draft.Field {
-	all := list.Map(m.Headers, func(h [2]string) draft.Field { return draft.Field{Name: h[0], Value: h[1]} })
-	return fields(all)
+	return fields(list.Map(m.Headers, func(h [2]string) draft.Field { return draft.Field{Name: h[0], Value: h[1]} }))
 }

@@ -70,14 +70,9 @@ func (g *group) make() {
 // the group is small and their statuses differ, so that their order matters, or because no row can
 // hold one of their bodies.
 func (g *group) standsAlone(records []*record, keys int) bool {
-	if len(records) <= inOrder && len(g.records) <= few {
-		for _, r := range records {
-			if r.result != records[0].result {
-				return true
-			}
-		}
-	}
-	return keys > 1 && slices.ContainsFunc(records, func(r *record) bool { return !g.fitsRow(r) })
+	differ := slices.ContainsFunc(records, func(r *record) bool { return r.result != records[0].result })
+	return differ && len(records) <= inOrder && len(g.records) <= few ||
+		keys > 1 && slices.ContainsFunc(records, func(r *record) bool { return !g.fitsRow(r) })
 }
 
 // fitsRow reports whether a body can be the text of a row.
@@ -109,8 +104,7 @@ func (g *group) alone(k *keyed, above []string) {
 
 // isKey returns the condition that a request has the key of a record; "" for no key.
 func (g *group) isKey(i int) string {
-	parts := list.Map(g.key, func(c *column) string { return c.operand() + " = " + literal(g.value(c, i)) })
-	return language.And(parts...)
+	return language.And(list.Map(g.key, func(c *column) string { return c.operand() + " = " + literal(g.value(c, i)) })...)
 }
 
 // endpoint returns an endpoint of the group with a condition.
@@ -140,8 +134,7 @@ func (g *group) fits() string {
 func (g *group) above() []string {
 	above := []string{g.name + ": " + span(g.records)}
 	if len(g.key) > 0 {
-		names := list.Map(g.key, func(c *column) string { return c.operand() })
-		above = append(above, "answers by "+language.And(names...))
+		above = append(above, "answers by "+language.And(list.Map(g.key, (*column).operand)...))
 	}
 	return above
 }
@@ -150,11 +143,8 @@ func (g *group) above() []string {
 // instead.
 func (g *group) write(parts []*part, above []string) {
 	var set *rowSet
-	for _, p := range parts {
-		if g.needsRows(p, len(parts)) {
-			set = g.rows(parts)
-			break
-		}
+	if len(parts) > 1 || slices.ContainsFunc(parts, g.differ) { // other keys have answers of another part, or other bodies
+		set = g.rows(parts)
 	}
 	for _, p := range parts {
 		condition := g.fits()
@@ -216,21 +206,11 @@ func (g *group) outcome(o *outcome, set *rowSet, ordered bool) *syntax.Node {
 	if o.cut {
 		m.Set("fault", draft.Flow(draft.NewMap("type", "truncate")))
 	}
-	if !ordered && set == nil {
-		g.otherBodies(o)
+	if !ordered && set == nil && slices.ContainsFunc(o.records, func(r *record) bool { return r.body != o.records[0].body && !r.lost }) {
+		g.fault("all answers with status %d get the same body", o.status)
 	}
 	g.setLatency(m, o.records)
 	return m
-}
-
-// otherBodies reports an outcome that is served with one of its several bodies.
-func (g *group) otherBodies(o *outcome) {
-	for _, r := range o.records {
-		if r.body != o.records[0].body && !r.lost {
-			g.fault("all answers with status %d get the same body", o.status)
-			return
-		}
-	}
 }
 
 // setLatency sets the latency of m to the distribution measured in the records, if they have times.

@@ -241,12 +241,6 @@ func (s *rowSet) headers(fixed, varying []draft.Field) *syntax.Node {
 	return headerMap(fixed)
 }
 
-// needsRows reports whether the answers of a part must be looked up, because they differ or because
-// other keys have answers of another part.
-func (g *group) needsRows(p *part, parts int) bool {
-	return parts > 1 || g.differ(p)
-}
-
 // differ reports whether the bodies or Locations of the usual answers of a part differ.
 func (g *group) differ(p *part) bool {
 	var one *record

@@ -45,12 +45,10 @@ func (g *group) changes() bool {
 	first := map[response]uint32{}
 	for i, r := range g.records {
 		a := response{g.keys[i], r.status}
-		body, known := first[a]
-		if known && body != r.body && !r.lost {
-			return true
-		}
-		if !known {
+		if body, known := first[a]; !known {
 			first[a] = r.body
+		} else if body != r.body && !r.lost {
+			return true
 		}
 	}
 	return false

@@ -154,9 +154,9 @@ func (d *dialect) path() (string, error) {
 	if d.made.raw {
 		return "path", nil
 	}
-	if literal := d.made.path; !slices.ContainsFunc(literal, func(s language.Segment) bool { return s.Kind != language.Literal }) {
+	if d.made.path.IsLiteral() {
 		whole := ""
-		for _, segment := range literal {
+		for _, segment := range d.made.path {
 			whole += "/" + segment.Text
 		}
 		return language.Quote(whole), nil

@@ -1,9 +1,17 @@
 package wiremock
 
 import (
+	"strconv"
+
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
+)
+
+var (
+	get    = language.Get
+	text   = language.Text
+	isTrue = language.IsTrue
 )
 
 type reader struct {
@@ -69,4 +77,20 @@ func (m *made) label() string {
 		}
 	}
 	return method + " " + m.path.String()
+}
+
+// integer returns a number, or otherwise if n is none.
+func integer(n *syntax.Node, otherwise int) int {
+	if i, err := strconv.Atoi(text(n)); err == nil {
+		return i
+	}
+	return otherwise
+}
+
+// listed returns the items of a list, or any other value.
+func listed(n *syntax.Node) []*syntax.Node {
+	if n.Kind == syntax.ListNode {
+		return n.Items
+	}
+	return []*syntax.Node{n}
 }

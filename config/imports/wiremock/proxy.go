@@ -24,7 +24,7 @@ func (a *response) proxy(base string) {
 		a.Lose("proxyUrlPrefixToRemove cannot be expressed")
 		return
 	}
-	up := language.Upstream{URL: base, Timeout: proxyTimeout, Headers: language.NewHeaders()}
+	up := language.Upstream{URL: base, Timeout: proxyTimeout, Headers: &language.Headers{}}
 	for name, values := range get(a.node, "additionalProxyRequestHeaders").Members() {
 		for _, value := range listed(values) {
 			a.Note(up.Headers.Add(name, language.Fixed(text(value))))

@@ -136,20 +136,16 @@ func (m *made) need(condition string) {
 	}
 }
 
+// roots are the operands of the members of a request that are maps of patterns.
+var roots = map[string]string{"headers": "header-params", "queryParameters": "query-params", "cookies": "cookie-params",
+	"formParameters": "form-params", "pathParameters": "path-params"}
+
 // matcher adds the condition of one member of a request.
 func (m *made) matcher(key string, n *syntax.Node) {
 	switch key {
 	case "method", "url", "urlPath", "urlPathTemplate", "urlPattern", "urlPathPattern":
-	case "headers":
-		m.patterns("header-params", n)
-	case "queryParameters":
-		m.patterns("query-params", n)
-	case "cookies":
-		m.patterns("cookie-params", n)
-	case "formParameters":
-		m.patterns("form-params", n)
-	case "pathParameters":
-		m.patterns("path-params", n)
+	case "headers", "queryParameters", "cookies", "formParameters", "pathParameters":
+		m.patterns(roots[key], n)
 	case "bodyPatterns":
 		for _, item := range n.Items {
 			m.pattern("body", item)
@@ -207,7 +203,7 @@ func (m *made) patterns(root string, n *syntax.Node) {
 // undecoded adds the condition that a parameter of a template, which WireMock does not decode, has
 // no percent-encoded characters.
 func (m *made) undecoded(name string, n *syntax.Node) {
-	at := slices.IndexFunc(m.path, func(s language.Segment) bool { return s.Kind == language.Param && s.Text == name })
+	at := slices.Index(m.path, language.Segment{Kind: language.Param, Text: name})
 	m.need("path matches " + language.Quote(fmt.Sprintf("^(?:/[^/]*){%d}/[^/%%]*(?:/|$)", at)))
 	m.plain[name] = true
 	expression, equal := get(n, "matches"), get(n, "equalTo")

@@ -129,7 +129,7 @@ func (a *response) texts(body string, data []byte, templated bool) {
 		}
 		return language.Fixed(source)
 	}
-	headers := language.NewHeaders()
+	headers := &language.Headers{}
 	for name, values := range get(a.node, "headers").Members() {
 		for _, value := range listed(values) {
 			a.Note(headers.Add(name, translate(text(value))))

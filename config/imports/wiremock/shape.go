@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/list"
 )
 
 // shapes are the kinds of the members of a mapping, by the first letters of their names: boolean,
@@ -54,10 +55,7 @@ func (c *checker) check(name string, n *syntax.Node, shape string) {
 }
 
 func (c *checker) wrong(name string, n *syntax.Node, kinds string) {
-	var expected []string
-	for _, kind := range kinds {
-		expected = append(expected, words[kind])
-	}
+	expected := list.Map([]rune(kinds), func(kind rune) string { return words[kind] })
 	what := n.Kind.String()
 	switch {
 	case n.Kind == syntax.NumberNode:

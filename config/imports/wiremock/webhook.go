@@ -57,7 +57,7 @@ func actions(n *syntax.Node) []action {
 func (m *made) webhook(n *syntax.Node) *syntax.Node {
 	d := &dialect{made: m, parameters: n, root: "originalRequest", Notes: &language.Notes{}}
 	translate := func(source string) *language.Template { return language.Translate(source, d) }
-	headers := language.NewHeaders()
+	headers := &language.Headers{}
 	for name, value := range get(n, "headers").Members() {
 		m.Note(headers.Add(name, translate(text(value))))
 	}

@@ -187,9 +187,8 @@ func (r *reader) place(n *mapping) *made {
 
 // mapping adds the endpoints of a mapping: one for each method that it answers, or one for any.
 func (r *reader) mapping(m *made) {
-	pos := m.Pos()
 	if m.Gone != "" {
-		r.off(m, pos)
+		r.off(m)
 		return
 	}
 	var declarations []*syntax.Node
@@ -207,22 +206,19 @@ func (r *reader) mapping(m *made) {
 		}
 	}
 	if m.Gone != "" {
-		r.off(m, pos)
+		r.off(m)
 		return
 	}
-	for i, e := range declarations {
-		above := []string{m.name}
-		if i > 0 {
-			above = nil
-		}
-		r.Add("endpoint", e, above...)
+	r.Add("endpoint", declarations[0], m.name)
+	for _, e := range declarations[1:] {
+		r.Add("endpoint", e)
 	}
 	r.ask(m, declarations[0])
-	r.Report(pos, m.name, m.Differ...)
+	r.Report(m.Pos(), m.name, m.Differ...)
 }
 
 // off adds the known parts of a mapping that cannot be served, commented out.
-func (r *reader) off(m *made, pos syntax.Pos) {
+func (r *reader) off(m *made) {
 	e := draft.NewMap("method", "GET", "path", m.path.String())
 	if len(m.methods) == len(semantics.Methods) {
 		e.Set("method", draft.Of("any"))
@@ -241,5 +237,5 @@ func (r *reader) off(m *made, pos syntax.Pos) {
 	why := m.Gone // before that of the body
 	body, _ := a.body()
 	shown.SetText("body", body)
-	r.AddLost("endpoint", e.Set("response", shown), pos, m.name, why)
+	r.AddLost("endpoint", e.Set("response", shown), m.Pos(), m.name, why)
 }

@@ -1,8 +1,0 @@
-package postman
-
-import "mockserver/config/imports/language"
-
-var (
-	get  = language.Get
-	text = language.Text
-)
