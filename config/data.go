@@ -6,7 +6,7 @@ type Find struct {
 	In    string    // the set
 	Key   string    // an operand: the key of the row
 	Where []Setting // instead of Key: members and the operands that they must equal
-	Pick  string    // which of several rows: "first" (also ""), "newest", "next", "once" or "random"
+	Pick  string    // which of several rows: "first" (also ""), "newest", "next", "once", "random" or "all"
 	Hash  string    `key:"pick.hash"` // an operand: equal values pick the same row; instead of Pick
 }
 

@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -116,5 +117,26 @@ func TestJSONWithComments(t *testing.T) {
 	e = only(t, "f.json", "// a comment\n[{\"endpoint\": /* of\ntwo lines */ {\"path\": \"//x\", // https://a\r\n \"response\": {\"status\": 201//\n},}},]//")
 	if e.Path.Value != "//x" || e.Response.Status != 201 {
 		t.Errorf("comments of JavaScript: got %+v", e)
+	}
+}
+
+func TestSpec_RoutesAreURLsThatTheirEndpointsAnswer(t *testing.T) {
+	const base, operation = "http://h:1", ": {get: {responses: {'200': {description: ok}}}}\n"
+	for path, want := range map[string]string{
+		"/a/:id":          "/a/1",
+		"/a/:id|uuid/b":   "/a/00000000-0000-4000-8000-000000000000/b",
+		"/a/:on|date":     "/a/2024-01-15",
+		"/a/:is|bool":     "/a/true",
+		"/a/*rest":        "/a/1",
+		"/time/10:30/a*b": "/time/10:30/a*b",
+		"/a/{id}":         "/a/{id}",
+	} {
+		if got, _ := Parse("f.yml", []byte("- endpoint: {path: '"+path+"', response: {}}\n")).Routes(9, base); !slices.Equal(got, []string{"GET " + base + want}) {
+			t.Errorf("%s: got %q, want %s", path, got, want)
+		}
+	}
+	spec := Parse("f.yml", []byte("openapi: 3.0.3\ninfo: {title: t, version: '1'}\npaths:\n  /v1/{id}:cancel"+operation))
+	if got, _ := spec.Routes(9, base); !slices.Equal(got, []string{"GET " + base + "/v1/1:cancel"}) {
+		t.Errorf("of a document: got %q", got)
 	}
 }

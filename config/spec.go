@@ -1,11 +1,13 @@
 package config
 
 import (
+	"cmp"
 	"encoding/hex"
 	"log/slog"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"mockserver/config/item"
 	"mockserver/config/openapi"
@@ -109,27 +111,41 @@ func (s *Spec) inRank() {
 	}
 }
 
-// parameter matches a parameter in a path of an endpoint or a document.
-var parameter = regexp.MustCompile(`[:*][\w-]+(\|\w+)?|\{[^}]*\}`)
+// The parameters in a declared path, with the slash before them, and in a path of a document.
+var (
+	declaredParameter = regexp.MustCompile(`/:[^/?]*|/\*[^/?]*$`)
+	documentParameter = regexp.MustCompile(`\{[^}]*\}`)
+)
+
+// parameterValues are values of the types of parameters that do not accept 1.
+var parameterValues = map[string]string{
+	"bool": "true", "boolean": "true", "date": "2024-01-15", "uuid": "00000000-0000-4000-8000-000000000000",
+}
 
 // Routes returns the first endpoints and WebSockets of a spec, such as "GET /users/:id", "GET
 // api.example.com/users" or "WebSocket /rooms/:id", and how many more there are. most limits the
 // number of routes. With the base URL of a server, those that any host reaches are URLs, such as "GET
 // http://127.0.0.1:8000/users/1".
 func (s *Spec) Routes(most int, base string) (routes []string, more int) {
-	shown := func(host, path string) string {
-		if base == "" || host != "" {
+	shown := func(host, path string, inDocument bool) string {
+		switch {
+		case base == "" || host != "":
 			return wording.Label(host + path)
+		case inDocument:
+			return wording.Label(base + documentParameter.ReplaceAllString(path, "1"))
 		}
-		return wording.Label(base + parameter.ReplaceAllString(path, "1"))
+		return wording.Label(base + declaredParameter.ReplaceAllStringFunc(path, func(parameter string) string {
+			_, of, _ := strings.Cut(parameter, "|")
+			return "/" + cmp.Or(parameterValues[of], "1")
+		}))
 	}
 	for i := range s.Endpoints[:min(most, len(s.Endpoints))] {
 		e := &s.Endpoints[i]
-		routes = append(routes, wording.Label(e.EffectiveMethod())+" "+shown(e.Host, e.Path.Value))
+		routes = append(routes, wording.Label(e.EffectiveMethod())+" "+shown(e.Host, e.Path.Value, e.Template))
 	}
 	for i := range s.WebSockets[:min(most-len(routes), len(s.WebSockets))] {
 		w := &s.WebSockets[i]
-		routes = append(routes, "WebSocket "+shown(w.Host, w.Path.Value))
+		routes = append(routes, "WebSocket "+shown(w.Host, w.Path.Value, false))
 	}
 	return routes, len(s.Endpoints) + len(s.WebSockets) - len(routes)
 }
