@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,10 +30,8 @@ func (o *Operation) ask(form *pathForm, declared []*openapi3.Parameter) {
 
 // holdsTags reports whether an answer contains text that a template would not send unchanged.
 func (a *Response) holdsTags() bool {
-	tags := func(text []byte) bool {
-		return bytes.Contains(text, []byte("{{")) || bytes.Contains(text, []byte("{%"))
-	}
-	return tags(a.Body) || slices.ContainsFunc(a.Headers, func(h Header) bool { return tags([]byte(h.Value)) })
+	tags := func(text string) bool { return strings.Contains(text, "{{") || strings.Contains(text, "{%") }
+	return tags(string(a.Body)) || slices.ContainsFunc(a.Headers, func(h Header) bool { return tags(h.Value) })
 }
 
 // describesBody reports whether the URL of a callback refers to the response body, whose value is

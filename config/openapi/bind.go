@@ -112,11 +112,3 @@ func madeOf(s *openapi3.Schema) []*openapi3.SchemaRef {
 	}
 	return parts
 }
-
-// hint suggests the key of l that was probably meant by an unknown key; "" if there is none.
-func (ls layouts) hint(key string, l *layout, suggest func(string, []string) string) string {
-	if suggest == nil {
-		return ""
-	}
-	return suggest(key, jsonvalue.SortedNames(l.fields))
-}

@@ -3,6 +3,7 @@ package openapi
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,12 +39,7 @@ func (c *compiler) callbacks(op *openapi3.Operation, pointer string) []Callback 
 // catalogue returns the webhooks of OpenAPI 3.1.
 func (c *compiler) catalogue(root *syntax.Node) []Callback {
 	var all []Callback
-	webhooks := root.Get("webhooks")
-	if webhooks == nil {
-		return nil
-	}
-	for i := range webhooks.Entries {
-		name := webhooks.Entries[i].Name()
+	for name := range root.Get("webhooks").Members() {
 		if item := c.doc.Webhooks[name]; item != nil {
 			all = append(all, c.called(name, "", item, "#/webhooks/"+jsonvalue.EscapePointer(name))...)
 		}
@@ -86,20 +82,15 @@ const longestSleep = 365 * 24 * time.Hour
 // sleepTime parses a number of seconds or a duration. It returns false when the value is neither,
 // is negative or exceeds longestSleep.
 func sleepTime(value any) (d time.Duration, ok bool) {
-	switch x := value.(type) {
-	case json.Number:
-		seconds, _ := x.Float64() // numbers in a document are always valid
-		return sleepTime(seconds)
-	case float64:
-		if !(x >= 0 && x <= longestSleep.Seconds()) { // also NaN
-			return 0, false
-		}
-		return time.Duration(x * float64(time.Second)), true
-	case string:
-		d, err := time.ParseDuration(x)
-		if seconds, wrong := strconv.ParseFloat(x, 64); err != nil && wrong == nil {
-			return sleepTime(seconds)
-		}
+	text, isText := value.(string)
+	number, isNumber := value.(json.Number)
+	seconds, err := strconv.ParseFloat(text+string(number), 64)
+	switch {
+	case isNumber || isText && err == nil:
+		ok = seconds >= 0 && seconds <= longestSleep.Seconds() // not NaN
+		return time.Duration(seconds * float64(time.Second)), ok
+	case isText:
+		d, err = time.ParseDuration(text)
 		return d, err == nil && d >= 0 && d <= longestSleep
 	}
 	return 0, false
@@ -132,19 +123,13 @@ func sampleOf(p *openapi3.Parameter) any {
 		}
 	}
 	s := validate.SchemaOf(p)
-	switch {
-	case s == nil:
+	if s == nil {
 		return nil
-	case s.Example != nil:
-		return s.Example
-	case s.Const != nil:
-		return s.Const
-	case s.Default != nil:
-		return s.Default
-	case len(s.Examples) > 0:
-		return s.Examples[0]
-	case len(s.Enum) > 0:
-		return s.Enum[0]
+	}
+	for _, value := range slices.Concat([]any{s.Example, s.Const, s.Default}, s.Examples, s.Enum) {
+		if value != nil {
+			return value
+		}
 	}
 	return nil
 }
@@ -157,8 +142,6 @@ func scalarText(value any) (string, bool) {
 		return x, true
 	case bool:
 		return strconv.FormatBool(x), true
-	case float64:
-		return strconv.FormatFloat(x, 'f', -1, 64), true
 	case json.Number:
 		return x.String(), true
 	}

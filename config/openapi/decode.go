@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -79,56 +80,39 @@ func (d *decoding) decode(n *syntax.Node, l *layout, v reflect.Value) {
 	}
 }
 
-func (d *decoding) scalar(n *syntax.Node, l *layout, v reflect.Value) {
-	switch l.want {
-	case wantText:
-		if n.Kind != syntax.TextNode && n.Kind != syntax.NumberNode && n.Kind != syntax.BoolNode {
-			d.refuse(n, "a text")
-			return
-		}
-		v.SetString(n.Scalar())
-	case wantBool:
-		if n.Kind != syntax.BoolNode {
-			d.refuse(n, "true or false")
-			return
-		}
-		v.SetBool(n.Truth())
-	case wantWhole:
-		x, err := strconv.ParseFloat(n.Number, 64)
-		if n.Kind != syntax.NumberNode || err != nil || x < 0 || x != math.Trunc(x) || x >= 1<<63 {
-			d.refuse(n, "an integer from 0")
-			return
-		}
-		v.SetUint(uint64(x))
-	case wantNumber:
-		x, err := strconv.ParseFloat(n.Number, 64)
-		if n.Kind != syntax.NumberNode || err != nil {
-			d.refuse(n, "a number")
-			return
-		}
-		v.SetFloat(x)
-		d.numbers.Note(v.Addr().Interface().(*float64), n.Number)
-	case wantBound:
-		d.bound(n, v.Addr().Interface().(*openapi3.ExclusiveBound))
-	case wantMapping:
-		if n.Kind != syntax.TextNode {
-			d.refuse(n, "a text")
-			return
-		}
-		v.Addr().Interface().(*openapi3.MappingRef).Ref = n.Text.Value
-	}
+// scalarForms are the values that places for scalars accept.
+var scalarForms = map[want]string{
+	wantText: "a text", wantMapping: "a text", wantBool: "true or false", wantWhole: "an integer from 0",
+	wantNumber: "a number", wantBound: "a number, or before OpenAPI 3.1 true or false,",
 }
 
-func (d *decoding) bound(n *syntax.Node, into *openapi3.ExclusiveBound) {
-	x, err := strconv.ParseFloat(n.Number, 64)
+func (d *decoding) scalar(n *syntax.Node, l *layout, v reflect.Value) {
+	x, isNumber := 0.0, false
+	if n.Kind == syntax.NumberNode {
+		var err error
+		x, err = strconv.ParseFloat(n.Number, 64)
+		isNumber = err == nil
+	}
 	switch {
-	case n.Kind == syntax.BoolNode:
-		into.Bool = openapi3.Ptr(n.Truth())
-	case n.Kind == syntax.NumberNode && err == nil:
-		into.Value = &x
-		d.numbers.Note(&x, n.Number)
+	case l.want == wantText && n.Kind < syntax.ListNode:
+		v.SetString(n.Scalar())
+	case l.want == wantMapping && n.Kind == syntax.TextNode:
+		v.Addr().Interface().(*openapi3.MappingRef).Ref = n.Text.Value
+	case l.want == wantBool && n.Kind == syntax.BoolNode:
+		v.SetBool(n.Truth())
+	case l.want == wantWhole && isNumber && x >= 0 && x == math.Trunc(x) && x < 1<<63:
+		v.SetUint(uint64(x))
+	case l.want == wantNumber && isNumber:
+		v.SetFloat(x)
+		d.numbers.Note(v.Addr().Interface().(*float64), n.Number)
+	case l.want == wantBound && isNumber:
+		value := x
+		v.Addr().Interface().(*openapi3.ExclusiveBound).Value = &value
+		d.numbers.Note(&value, n.Number)
+	case l.want == wantBound && n.Kind == syntax.BoolNode:
+		v.Addr().Interface().(*openapi3.ExclusiveBound).Bool = openapi3.Ptr(n.Truth())
 	default:
-		d.refuse(n, "a number, or before OpenAPI 3.1 true or false,")
+		d.refuse(n, scalarForms[l.want])
 	}
 }
 
@@ -301,7 +285,11 @@ func (d *decoding) otherKey(e *syntax.Entry, l *layout, v reflect.Value) {
 	case e.Name() == "$ref" && l.section == pathSection:
 	case l.typ == typeOfSchema && d.modern:
 	default:
-		p := entryProblem(e, fmt.Sprintf("%q has no meaning here%s; extensions begin with x-", wording.Clip(e.Name()), d.layouts.hint(e.Name(), l, d.suggest)))
+		hint := ""
+		if d.suggest != nil {
+			hint = d.suggest(e.Name(), jsonvalue.SortedNames(l.fields))
+		}
+		p := entryProblem(e, fmt.Sprintf("%q has no meaning here%s; extensions begin with x-", wording.Clip(e.Name()), hint))
 		p.Warning, p.Kind = true, manyKeys
 		d.problems = append(d.problems, p)
 	}
@@ -310,11 +298,8 @@ func (d *decoding) otherKey(e *syntax.Entry, l *layout, v reflect.Value) {
 // isAnnotation reports whether a key next to the $ref of a schema does not affect what the schema
 // accepts.
 func isAnnotation(key string) bool {
-	switch key {
-	case "$ref", "description", "summary", "title", "$comment", "deprecated", "externalDocs":
-		return true
-	}
-	return strings.HasPrefix(key, "x-")
+	known := []string{"$ref", "description", "summary", "title", "$comment", "deprecated", "externalDocs"}
+	return strings.HasPrefix(key, "x-") || slices.Contains(known, key)
 }
 
 // referable decodes an object or a reference to one.

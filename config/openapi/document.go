@@ -187,7 +187,6 @@ type compiler struct {
 	root    *syntax.Node
 	samples bool // see Options
 	twins   map[*openapi3.Operation]*twin
-	made    map[*openapi3.Operation]*Operation
 	out     *Document
 }
 
@@ -202,9 +201,10 @@ func (r *documentReader) compile(kin *openapi3.T, root *syntax.Node) {
 	}
 	c := &compiler{
 		doc: kin, make: generate.New(kin, r.opts.Seed, warn), root: root, out: r.doc, samples: r.opts.Samples,
-		reports: r.reports, twins: r.twins, made: map[*openapi3.Operation]*Operation{},
+		reports: r.reports, twins: r.twins,
 	}
-	c.make.Order = func(s *openapi3.Schema) []string { return r.orders[s] }
+	orders := r.orders // all that fresh bodies keep of r
+	c.make.Order = func(s *openapi3.Schema) []string { return orders[s] }
 	c.make.Names = func(pointer string) []string {
 		if n := r.bundle.at(pointer); n != nil {
 			return n.Keys()
@@ -223,43 +223,32 @@ func (r *documentReader) compile(kin *openapi3.T, root *syntax.Node) {
 	if c.checker != nil {
 		c.checker.Finish()
 	}
-	orders := r.orders
-	c.make.Order = func(s *openapi3.Schema) []string { return orders[s] }
 	c.make.Names, c.make.Warn = nil, nil // fresh bodies need no nodes, which are released
 }
 
-// operations compiles all operations, in the order of the document.
+// operations compiles all operations, in the order of the document, except that those with the
+// narrowest condition come first: others of the same shape would answer in their place.
 func (c *compiler) operations() {
-	paths := c.root.Get("paths")
-	if paths == nil {
-		return
-	}
-	for i := range paths.Entries {
-		e := &paths.Entries[i]
-		if strings.HasPrefix(e.Name(), "x-") {
+	for path, at := range c.root.Get("paths").Members() {
+		if strings.HasPrefix(path, "x-") {
 			continue
 		}
-		c.operationsOf(e)
-	}
-}
-
-// operationsOf compiles the operations of one path.
-func (c *compiler) operationsOf(path *syntax.Entry) {
-	item := c.doc.Paths.Value(path.Name())
-	pointer := "#/paths/" + jsonvalue.EscapePointer(path.Name())
-	for _, method := range path.Value.Entries {
-		if op := operationOf(item, method.Name()); op != nil {
-			c.operation(strings.ToUpper(method.Name()), path.Name(), item, op, pointer+"/"+method.Name(), path.Value, method.Value)
-		}
-		if method.Name() != "additionalOperations" { // OpenAPI 3.2
-			continue
-		}
-		for _, other := range method.Value.Entries {
-			if op := item.AdditionalOperations[other.Name()]; op != nil {
-				c.operation(other.Name(), path.Name(), item, op, pointer+"/additionalOperations/"+jsonvalue.EscapePointer(other.Name()), path.Value, other.Value)
+		item, pointer := c.doc.Paths.Value(path), "#/paths/"+jsonvalue.EscapePointer(path)
+		for method, n := range at.Members() {
+			if op := operationOf(item, method); op != nil {
+				c.operation(strings.ToUpper(method), path, item, op, pointer+"/"+method, at, n)
+			}
+			if method != "additionalOperations" { // OpenAPI 3.2
+				continue
+			}
+			for other, inner := range n.Members() {
+				if op := item.AdditionalOperations[other]; op != nil {
+					c.operation(other, path, item, op, pointer+"/additionalOperations/"+jsonvalue.EscapePointer(other), at, inner)
+				}
 			}
 		}
 	}
+	slices.SortStableFunc(c.out.Operations, func(a, b *Operation) int { return b.rank - a.rank })
 }
 
 // operation compiles the responses, the request checks and the callbacks of one operation.
@@ -297,7 +286,10 @@ func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *o
 	if c.checker != nil {
 		o.checks = c.checker.Add(o.Path, pointer, item, op)
 	}
-	c.add(o, op)
+	if t := c.twins[op]; t != nil {
+		o.When, o.rank = t.when, t.rank
+	}
+	c.out.Operations = append(c.out.Operations, o)
 }
 
 // at returns the node at a pointer of the document and follows references on the way. It returns

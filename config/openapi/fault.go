@@ -69,24 +69,19 @@ func (d *decoding) usable(doc *openapi3.T) {
 	}
 }
 
+// isType reports whether schemas have a type of that name.
 func isType(name string) bool {
-	switch name {
-	case "string", "number", "integer", "boolean", "array", "object", "null":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"string", "number", "integer", "boolean", "array", "object", "null"}, name)
 }
 
 // named returns the parameters that have a name and a valid location.
 func named(list openapi3.Parameters) openapi3.Parameters {
 	return slices.DeleteFunc(list, func(ref *openapi3.ParameterRef) bool {
-		if ref.Value == nil || ref.Value.Name == "" {
-			return true
-		}
-		switch ref.Value.In {
-		case openapi3.ParameterInPath, openapi3.ParameterInQuery, openapi3.ParameterInHeader, openapi3.ParameterInCookie:
-			return false
-		}
-		return true
+		return ref.Value == nil || ref.Value.Name == "" || !isLocation(ref.Value.In)
 	})
+}
+
+// isLocation reports whether parameters may be at a location.
+func isLocation(in string) bool {
+	return slices.Contains([]string{"path", "query", "header", "cookie"}, in)
 }

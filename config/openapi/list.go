@@ -48,11 +48,8 @@ func (p *listPlace) cut(body []byte, n int) []byte {
 	return slices.Concat(p.before, []byte("["), bytes.Join(p.items[:n], []byte(",")), []byte("]"), p.after)
 }
 
-// limitNames are the names of parameters that limit lists, in the form that limitName returns.
+// limitNames are the names of parameters that limit lists, in lower case and without separators.
 var limitNames = []string{"limit", "pagesize", "perpage", "size", "count", "maxresults", "top", "first", "take", "rows"}
-
-// limitName returns a name in a form that is the same for all its spellings.
-func limitName(name string) string { return strings.ToLower(separators.Replace(name)) }
 
 var separators = strings.NewReplacer("-", "", "_", "", "$", "")
 
@@ -83,7 +80,8 @@ func limitsOf(item *openapi3.PathItem, op *openapi3.Operation) []string {
 	var names []string
 	for _, p := range validate.ParametersOf(item, op) {
 		s := validate.SchemaOf(p)
-		if p.In == openapi3.ParameterInQuery && slices.Contains(limitNames, limitName(p.Name)) && s != nil && s.Type.Includes("integer") {
+		name := strings.ToLower(separators.Replace(p.Name))
+		if p.In == openapi3.ParameterInQuery && slices.Contains(limitNames, name) && s != nil && s.Type.Includes("integer") {
 			names = append(names, p.Name)
 		}
 	}

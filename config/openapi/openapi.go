@@ -19,7 +19,7 @@ type Document struct {
 	File           string   // as the user named it; "" if the document was not read from a file
 	BasePaths      []string // of the operations in order, without duplicates: "/v1", and "/" for none
 
-	Operations []*Operation // in the order of the document
+	Operations []*Operation // in the order of the document, after those with a condition (When)
 	Catalogue  []Callback   // the webhooks of OpenAPI 3.1: listed, never sent automatically
 	Problems   syntax.Problems
 	Files      []string // local files that references point to, including those that could not be read
@@ -55,6 +55,7 @@ type Operation struct {
 	Callbacks []Callback
 	Sample    *Sample // nil unless Options.Samples is set
 
+	rank   int              // how narrow When is; 0 for none
 	checks *validate.Checks // the checks for --validate
 }
 

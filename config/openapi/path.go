@@ -35,7 +35,7 @@ type pathFault struct {
 func readPath(path string) pathForm {
 	var f pathForm
 	if !strings.HasPrefix(path, "/") {
-		f.wrong = append(f.wrong, pathFault{"does not begin with /", noSlash})
+		f.wrong = append(f.wrong, pathFault{" does not begin with /", noSlash})
 		path = "/" + path
 	}
 	if i := strings.IndexByte(path, '?'); i >= 0 {
@@ -43,7 +43,7 @@ func readPath(path string) pathForm {
 		if path[i-1] == '{' {
 			at--
 		} else {
-			f.wrong = append(f.wrong, pathFault{"contains a query", queryInPath})
+			f.wrong = append(f.wrong, pathFault{" contains a query", queryInPath})
 		}
 		f.query = pairsOf(path[at:])
 		path = path[:at]
@@ -52,7 +52,7 @@ func readPath(path string) pathForm {
 	for rest := path; ; {
 		literal, after, found := strings.Cut(rest, "{")
 		if strings.Contains(literal, "}") {
-			f.wrong = append(f.wrong, pathFault{"a } has no { before it", badBrace})
+			f.wrong = append(f.wrong, pathFault{": a } has no { before it", badBrace})
 			f.plain = path
 			return f
 		}
@@ -63,7 +63,7 @@ func readPath(path string) pathForm {
 		}
 		name, after, closed := strings.Cut(after, "}")
 		if !closed || strings.ContainsAny(name, "{/") {
-			f.wrong = append(f.wrong, pathFault{"a { has no matching } in its segment", badBrace})
+			f.wrong = append(f.wrong, pathFault{": a { has no matching } in its segment", badBrace})
 			f.plain = path
 			return f
 		}
@@ -77,11 +77,11 @@ func (f *pathForm) name(given string) string {
 	name := strings.TrimSpace(given)
 	if name == "" {
 		name = "parameter" + strconv.Itoa(len(f.names)+1)
-		f.wrong = append(f.wrong, pathFault{"a parameter has no name", unnamed})
+		f.wrong = append(f.wrong, pathFault{": a parameter has no name", unnamed})
 	}
 	for i, first := 2, name; slices.Contains(f.names, name); i++ {
 		if i == 2 {
-			f.wrong = append(f.wrong, pathFault{fmt.Sprintf("the parameter %q occurs twice", wording.Clip(name)), namedTwice})
+			f.wrong = append(f.wrong, pathFault{fmt.Sprintf(": the parameter %q occurs twice", wording.Clip(name)), namedTwice})
 		}
 		name = first + "_" + strconv.Itoa(i)
 	}
@@ -144,11 +144,7 @@ func (d *decoding) rules(doc *openapi3.T, root *syntax.Node) {
 		}
 		form := readPath(e.Name())
 		for _, wrong := range form.wrong {
-			of := "the path %q: %s"
-			if wrong.fault == noSlash || wrong.fault == queryInPath {
-				of = "the path %q %s"
-			}
-			d.atKey(e, wrong.fault, of, wording.Clip(e.Name()), wrong.what)
+			d.atKey(e, wrong.fault, "the path %q%s", wording.Clip(e.Name()), wrong.what)
 		}
 		if len(form.wrong) > 0 && d.strict {
 			continue

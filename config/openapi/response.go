@@ -112,14 +112,12 @@ func (c *compiler) response(r *openapi3.Response, status int, declared, pointer 
 		made := c.make.Content(name, r.Content[name], generate.ToClient, pointer+"/content/"+jsonvalue.EscapePointer(name))
 		a := Response{Status: status, Declared: declared, MediaType: made.Media, Headers: headers, Fresh: made.Fresh()}
 		examples := made.Examples()
+		if len(examples) == 0 {
+			a.generated = made
+			examples = []generate.Example{{Body: made.Generated()}}
+		}
 		for _, e := range examples {
 			a.Example, a.Body = e.Name, e.Body
-			a.ErrorBody = c.errorWriter(made, &a)
-			all = append(all, a)
-		}
-		if len(examples) == 0 {
-			a.Body = made.Generated()
-			a.generated = made
 			a.ErrorBody = c.errorWriter(made, &a)
 			all = append(all, a)
 		}

@@ -52,13 +52,10 @@ func (d *decoding) check(n *syntax.Node, object any) {
 	case *openapi3.Schema:
 		d.checkSchema(n, object)
 	case *openapi3.Parameter:
-		switch object.In {
-		case openapi3.ParameterInPath:
-			if !object.Required {
-				d.fault(n, otherRule, "the path parameter %q lacks required: true", wording.Clip(object.Name))
-			}
-		case openapi3.ParameterInQuery, openapi3.ParameterInHeader, openapi3.ParameterInCookie, "":
-		default:
+		switch {
+		case object.In == openapi3.ParameterInPath && !object.Required:
+			d.fault(n, otherRule, "the path parameter %q lacks required: true", wording.Clip(object.Name))
+		case object.In != "" && !isLocation(object.In):
 			d.fault(n.Get("in"), badParameter, "is %q; expected path, query, header or cookie", wording.Clip(object.In))
 		}
 	case *openapi3.Server:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -108,17 +109,9 @@ func escapedPath(u *url.URL) string {
 	if u.RawPath == "" {
 		return u.EscapedPath()
 	}
-	var b strings.Builder
-	for _, c := range []byte(u.RawPath) {
-		if c == '%' || strings.IndexByte(pathCharacters, c) >= 0 {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, "%%%02X", c)
-		}
-	}
-	return b.String()
+	return special.ReplaceAllStringFunc(u.RawPath, url.PathEscape)
 }
 
-// pathCharacters are the characters that need no escape in a path (RFC 3986, section 3.3), and
+// special matches the characters that need an escape in a path (RFC 3986, section 3.3), except
 // brackets, which clients send unescaped.
-const pathCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+,;=:@/[]"
+var special = regexp.MustCompile(`[^%A-Za-z0-9._~!$&'()*+,;=:@/\[\]-]`)

@@ -41,17 +41,17 @@ func (r *documentReader) converted(root *syntax.Node, location string) *syntax.N
 		return nil
 	}
 	kin, err := openapi2conv.ToV3(&old)
-	if err != nil {
-		r.wrong(root, "the document cannot be converted to OpenAPI 3.0: %v", err)
-		return nil
+	if err == nil {
+		text, err = json.Marshal(kin)
 	}
-	if text, err = json.Marshal(kin); err != nil {
-		r.wrong(root, "the document cannot be converted to OpenAPI 3.0: %v", err)
-		return nil
+	var made *syntax.Node
+	if err == nil {
+		var problems syntax.Problems
+		made, problems = r.opts.Parse(root.Pos().File, text)
+		err = problems.Err()
 	}
-	made, problems := r.opts.Parse(root.Pos().File, text)
-	if made == nil || problems.Err() != nil {
-		r.wrong(root, "the document cannot be converted to OpenAPI 3.0: %v", problems)
+	if err != nil || made == nil {
+		r.wrong(root, "the document cannot be converted to OpenAPI 3.0: %v", err)
 		return nil
 	}
 	settle(made, root)
@@ -134,13 +134,8 @@ func settle(n, old *syntax.Node) {
 		e := &n.Entries[i]
 		from := old.Get(e.Name())
 		at := old.Entry(e.Name())
-		switch e.Name() {
-		case "schemas":
-			from = old.Get("definitions")
-		case "securitySchemes":
-			from = old.Get("securityDefinitions")
-		case "requestBody":
-			from = old.Get("parameters")
+		if key := oldKeys[e.Name()]; key != "" {
+			from = old.Get(key)
 		}
 		from = cmp.Or(from, old)
 		e.Key.Text.Pos = from.Pos()
@@ -158,17 +153,16 @@ func settle(n, old *syntax.Node) {
 	}
 }
 
+// oldKeys are the keys of Swagger 2.0 that have other names in OpenAPI 3.
+var oldKeys = map[string]string{
+	"schemas": "definitions", "securitySchemes": "securityDefinitions", "requestBody": "parameters",
+}
+
 // reorder moves the keys of n that old also has to the front, in the order of old.
 func reorder(n, old *syntax.Node) {
-	place := make(map[string]int, len(old.Entries))
+	place := make(map[string]int, len(old.Entries)) // below 0, which other keys have
 	for i := range old.Entries {
-		place[old.Entries[i].Name()] = i
+		place[old.Entries[i].Name()] = i - len(old.Entries)
 	}
-	placeOf := func(e syntax.Entry) int {
-		if i, ok := place[e.Name()]; ok {
-			return i
-		}
-		return len(place)
-	}
-	slices.SortStableFunc(n.Entries, func(a, b syntax.Entry) int { return cmp.Compare(placeOf(a), placeOf(b)) })
+	slices.SortStableFunc(n.Entries, func(a, b syntax.Entry) int { return place[a.Name()] - place[b.Name()] })
 }

@@ -2,7 +2,6 @@ package openapi
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -22,12 +21,11 @@ type shapes struct {
 
 // twin is an operation with the condition that distinguishes it from others of its shape.
 type twin struct {
-	op    *openapi3.Operation
-	path  *syntax.Entry
-	rank  int                 // how narrow the condition is; 0 if there is none
-	when  string              // the condition
-	key   string              // the condition without parameter names
-	ahead *openapi3.Operation // the operation that it must precede; nil for none
+	op   *openapi3.Operation
+	path *syntax.Entry
+	rank int    // how narrow the condition is; 0 if there is none
+	when string // the condition
+	key  string // the condition without parameter names
 }
 
 // add compares the operations of a path with those of earlier paths of the same shape. It reports
@@ -62,7 +60,7 @@ func (s *shapes) add(e *syntax.Entry, item *openapi3.PathItem, form *pathForm) {
 		case own.key == other.key:
 			s.d.atKey(&method, sameOperation, "%s: no request tells them apart", what)
 		case own.rank >= other.rank:
-			own.ahead, s.d.twins[op] = other.op, own
+			s.d.twins[op] = own
 			s.d.atKey(&method, fault{apart, "it answers if " + own.when}, "%s", what)
 		default:
 			s.d.twins[other.op], s.open[at] = other, own
@@ -132,17 +130,3 @@ func testOf(s *openapi3.Schema) (rank int, test string) {
 
 // plainText reports whether a string can be quoted in a condition without escaping.
 func plainText(text string) bool { return !strings.ContainsAny(text, "\"\\{}@%\n\r") }
-
-// add adds an operation to the document: at the end, or before the operation that would otherwise
-// answer in its place.
-func (c *compiler) add(o *Operation, op *openapi3.Operation) {
-	c.made[op] = o
-	at := len(c.out.Operations)
-	if t := c.twins[op]; t != nil {
-		o.When = t.when
-		if first := slices.Index(c.out.Operations, c.made[t.ahead]); first >= 0 {
-			at = first
-		}
-	}
-	c.out.Operations = slices.Insert(c.out.Operations, at, o)
-}

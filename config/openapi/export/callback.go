@@ -73,16 +73,11 @@ var placeholder = regexp.MustCompile(`\{\{\s*(json-params|query-params|path-para
 func runtimeURL(text string) (url string, ok bool) {
 	url = placeholder.ReplaceAllStringFunc(text, func(found string) string {
 		parts := placeholder.FindStringSubmatch(found)
-		name := strings.TrimPrefix(parts[2], ".")
-		switch parts[1] {
-		case "json-params":
-			return "{$request.body#/" + strings.ReplaceAll(name, ".", "/") + "}"
-		case "query-params":
-			return "{$request.query." + name + "}"
-		case "path-params":
-			return "{$request.path." + name + "}"
+		kind, name := strings.TrimSuffix(parts[1], "-params"), parts[2]
+		if kind == "json" {
+			kind, name = "body#", strings.ReplaceAll(name, ".", "/")
 		}
-		return "{$request.header." + name + "}"
+		return "{$request." + kind + name + "}"
 	})
 	return url, !tags.In(url)
 }

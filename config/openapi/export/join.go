@@ -76,9 +76,9 @@ func (x *exporter) joinItem(doc, item *syntax.Node, path string) bool {
 // operation.
 func (x *exporter) mergeItem(to, item *syntax.Node, key, path string) {
 	names := map[string]string{}
-	old, now := pathParameter.FindAllString(path, -1), pathParameter.FindAllString(key, -1)
+	old, now := pathNames(path), pathNames(key)
 	for i := range min(len(old), len(now)) { // the parameters of a key are the last ones of its path
-		names[strings.Trim(old[len(old)-1-i], "{}")] = strings.Trim(now[len(now)-1-i], "{}")
+		names[old[len(old)-1-i]] = now[len(now)-1-i]
 	}
 	for _, method := range itemMethods {
 		op := item.Get(method)
@@ -86,17 +86,16 @@ func (x *exporter) mergeItem(to, item *syntax.Node, key, path string) {
 			continue
 		}
 		list := syntax.NewList()
-		for _, from := range []*syntax.Node{op.Get("parameters"), item.Get("parameters")} {
-			for _, p := range from.List() {
-				p = x.resolve(p).Clone()
-				if has(list, p) {
-					continue
-				}
-				if name := names[p.Get("name").AsText()]; name != "" && p.Get("in").AsText() == "path" {
-					p.Set("name", syntax.NewText(name))
-				}
-				list.Append(p)
+		for _, p := range slices.Concat(op.Get("parameters").List(), item.Get("parameters").List()) {
+			p = x.resolve(p).Clone()
+			in, name := p.Get("in").AsText(), p.Get("name").AsText()
+			if x.has(list.List(), in, name) {
+				continue
 			}
+			if in == "path" {
+				p.SetText("name", names[name])
+			}
+			list.Append(p)
 		}
 		if list.Len() > 0 {
 			op.Set("parameters", list)
@@ -105,10 +104,11 @@ func (x *exporter) mergeItem(to, item *syntax.Node, key, path string) {
 	}
 }
 
-// has reports whether a list contains a parameter with the same name and location.
-func has(list, p *syntax.Node) bool {
-	return slices.ContainsFunc(list.List(), func(q *syntax.Node) bool {
-		return q.Get("name").AsText() == p.Get("name").AsText() && q.Get("in").AsText() == p.Get("in").AsText()
+// has reports whether one of the parameters has a location and a name.
+func (x *exporter) has(parameters []*syntax.Node, in, name string) bool {
+	return slices.ContainsFunc(parameters, func(p *syntax.Node) bool {
+		p = x.resolve(p)
+		return p.Get("in").AsText() == in && p.Get("name").AsText() == name
 	})
 }
 

@@ -1,6 +1,8 @@
 package export
 
 import (
+	"slices"
+
 	"mockserver/config/syntax"
 	"mockserver/internal/secret"
 )
@@ -8,14 +10,7 @@ import (
 // parameters writes the path parameters, named as in the key, and the documented query parameters.
 func (x *exporter) parameters(op, item *syntax.Node, key string, o *exported) {
 	had := func(in, name string) bool {
-		for _, from := range [][]*syntax.Node{op.Get("parameters").List(), item.Get("parameters").List()} {
-			for _, p := range from {
-				if p = x.resolve(p); p.Get("in").AsText() == in && p.Get("name").AsText() == name {
-					return true
-				}
-			}
-		}
-		return false
+		return x.has(slices.Concat(op.Get("parameters").List(), item.Get("parameters").List()), in, name)
 	}
 	names := pathNames(key)
 	for i, name := range names {

@@ -173,20 +173,14 @@ func addExample(media, value *syntax.Node, when circumstance) {
 		name = "example" + strconv.Itoa(n)
 	}
 	added := when.mark(syntax.NewMap().SetText("summary", when.summary).Set("value", value))
-	if !when.always() {
-		media.Set("examples", examples.Set(name, added))
-		return
-	}
-	front := syntax.NewMap()
-	put := false
-	for key, t := range examples.Members() {
-		if !put && (t.Get(ifKey) != nil || t.Get(hostKey) != nil) {
-			front.Set(name, added)
-			put = true
+	media.Set("examples", examples.Set(name, added))
+	rank := func(e syntax.Entry) int {
+		if e.Value.Get(ifKey) != nil || e.Value.Get(hostKey) != nil {
+			return 1
 		}
-		front.Set(key, t)
+		return 0
 	}
-	media.Set("examples", front.Set(name, added))
+	slices.SortStableFunc(examples.Entries, func(a, b syntax.Entry) int { return rank(a) - rank(b) })
 }
 
 // looksLikeJSON reports whether a body without a Content-Type is served as JSON: it begins with {

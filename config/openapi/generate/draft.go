@@ -127,7 +127,11 @@ func (d *draft) value(a ask) (any, bool) {
 		}
 		if again > 1 {
 			d.active = d.active[:open]
-			d.blame("it requires itself endlessly" + under(ref.Ref))
+			why := "it requires itself endlessly"
+			if ref.Ref != "" {
+				why += " (" + ref.Ref + ")"
+			}
+			d.blame(why)
 			return nil, false
 		}
 		if again > 0 {
@@ -138,13 +142,6 @@ func (d *draft) value(a ask) (any, bool) {
 	v, ok := d.tried(a)
 	d.active = d.active[:open]
 	return v, ok
-}
-
-func under(ref string) string {
-	if ref == "" {
-		return ""
-	}
-	return " (" + ref + ")"
 }
 
 // tried generates values until one fits: first with the branches of all choices, then with as few

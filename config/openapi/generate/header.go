@@ -2,21 +2,20 @@ package generate
 
 import (
 	"net/textproto"
+	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/internal/list"
 )
 
 // Framing reports whether the server sets a header regardless of the headers that a document
 // declares: the media type comes from content, and the length from the body.
 func Framing(name string) bool {
-	switch textproto.CanonicalMIMEHeaderKey(name) {
-	case "Content-Type", "Content-Length", "Transfer-Encoding", "Connection":
-		return true
-	}
-	return false
+	framing := []string{"Content-Type", "Content-Length", "Transfer-Encoding", "Connection"}
+	return slices.Contains(framing, textproto.CanonicalMIMEHeaderKey(name))
 }
 
 // HeaderValue returns the value of a header if the document provides or requires one. at is the
@@ -75,17 +74,13 @@ func simple(v any, explode bool) string {
 	var parts []string
 	switch v := v.(type) {
 	case []any:
-		for _, item := range v {
-			parts = append(parts, plainText(item))
-		}
+		parts = list.Map(v, plainText)
 	case *jsonvalue.Object:
 		between := ","
 		if explode {
 			between = "="
 		}
-		for _, m := range v.Members {
-			parts = append(parts, m.Name+between+plainText(m.Value))
-		}
+		parts = list.Map(v.Members, func(m jsonvalue.Member) string { return m.Name + between + plainText(m.Value) })
 	default:
 		parts = []string{plainText(v)}
 	}

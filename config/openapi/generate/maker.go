@@ -43,10 +43,7 @@ type Maker struct {
 	// Read returns the content of a local file named in the document (externalValue).
 	Read func(name string) ([]byte, error)
 
-	ways [2]struct { // by direction: to clients, to servers
-		once   sync.Once
-		values *validate.Values
-	}
+	values [2]func() *validate.Values // by direction: to clients, to servers
 
 	merges   sync.Map // *openapi3.Schema to *merged, for schemas without choices
 	mappings sync.Map // *openapi3.Discriminator to []string
@@ -76,10 +73,14 @@ func New(doc *openapi3.T, seed uint64, warn func(kind, pointer, what string)) *M
 	for _, item := range doc.Paths.Map() {
 		operations += len(item.Operations())
 	}
-	return &Maker{
+	m := &Maker{
 		Today: startDay, doc: doc, modern: doc.IsOpenAPI31OrLater(), seed: seed, Warn: warn, bodies: map[bodyKey][]byte{},
 		room: min(bodyRoom, max(leastRoom, documentRoom/operations)),
 	}
+	for i := range m.values {
+		m.values[i] = sync.OnceValue(func() *validate.Values { return validate.NewValues(doc, m.Numbers, i == 1) })
+	}
+	return m
 }
 
 // nullable reports whether a schema of OpenAPI 3.0 accepts null, whatever the schemas that it is

@@ -108,34 +108,27 @@ func table(v any) ([]byte, bool) {
 	if !ok || len(items) == 0 {
 		return nil, false
 	}
-	var text bytes.Buffer
-	w := csv.NewWriter(&text)
-	first, _ := items[0].(*jsonvalue.Object)
-	var row []string
-	for i := 0; first != nil && i < len(first.Members); i++ {
-		row = append(row, first.Members[i].Name)
-	}
-	if first != nil {
-		_ = w.Write(row) // writes to memory
+	var columns []string
+	var rows [][]string
+	if first, ok := items[0].(*jsonvalue.Object); ok {
+		columns = list.Map(first.Members, func(m jsonvalue.Member) string { return m.Name })
+		rows = append(rows, columns)
 	}
 	for _, item := range items {
-		row = row[:0]
 		switch item := item.(type) {
 		case *jsonvalue.Object:
-			for i := 0; first != nil && i < len(first.Members); i++ {
-				cell, _ := item.Get(first.Members[i].Name)
-				row = append(row, plainText(cell))
-			}
+			rows = append(rows, list.Map(columns, func(name string) string {
+				cell, _ := item.Get(name)
+				return plainText(cell)
+			}))
 		case []any:
-			for _, cell := range item {
-				row = append(row, plainText(cell))
-			}
+			rows = append(rows, list.Map(item, plainText))
 		default:
-			row = append(row, plainText(item))
+			rows = append(rows, []string{plainText(item)})
 		}
-		_ = w.Write(row)
 	}
-	w.Flush()
+	var text bytes.Buffer
+	_ = csv.NewWriter(&text).WriteAll(rows) // writes to memory
 	return text.Bytes(), true
 }
 

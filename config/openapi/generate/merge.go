@@ -95,7 +95,7 @@ type choice func(n int, branch func(i int) *openapi3.SchemaRef) int
 // merge combines all the schemas. In each oneOf, anyOf and if it takes the branch that choose
 // returns.
 func (m *Maker) merge(refs []*openapi3.SchemaRef, choose choice) *merged {
-	g := &merger{m: m, choose: choose, merged: &merged{kinds: anyKind, choices: 1}}
+	g := &merger{m: m, choose: choose, merged: &merged{kinds: anyKind, choices: 1, fixed: map[string]string{}}}
 	for _, ref := range refs {
 		g.add(ref, true)
 	}
@@ -242,9 +242,6 @@ func (g *merger) valueOf(d *openapi3.Discriminator, name string) (value string, 
 }
 
 func (g *merger) fix(name, value string) {
-	if g.fixed == nil {
-		g.fixed = map[string]string{}
-	}
 	if _, ok := g.fixed[name]; !ok {
 		g.fixed[name] = value
 	}

@@ -115,13 +115,8 @@ func (d *detail) list(like any) (all []any) {
 			all = append(all, v.Pointer+" "+v.Message)
 			continue
 		}
-		made, of := &jsonvalue.Object{}, detail{Violation: v}
-		for _, m := range o.Members {
-			if value, ok := of.value(m.Name, m.Value); ok {
-				m.Value = value
-			}
-			made.Set(m.Name, m.Value)
-		}
+		made, of := &jsonvalue.Object{Members: slices.Clone(o.Members)}, detail{Violation: v}
+		of.write(made, maxDepth, func() bool { return true })
 		all = append(all, made)
 	}
 	return all

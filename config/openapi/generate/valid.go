@@ -15,19 +15,17 @@ type validator struct {
 	lenient bool
 }
 
-// values returns the compiled schemas for a direction.
-func (m *Maker) values(request bool) *validate.Values {
-	way := &m.ways[0]
-	if request {
-		way = &m.ways[1]
+// values returns the compiled schemas for the direction.
+func (c *validator) values() *validate.Values {
+	if c.request {
+		return c.m.values[1]()
 	}
-	way.once.Do(func() { way.values = validate.NewValues(m.doc, m.Numbers, request) })
-	return way.values
+	return c.m.values[0]()
 }
 
 // accepts reports whether a value satisfies a schema.
 func (c *validator) accepts(ref *openapi3.SchemaRef, v any) bool {
-	return ref == nil || ref.Value == nil || c.m.values(c.request).Accepts(ref.Value, v, c.lenient)
+	return ref == nil || ref.Value == nil || c.values().Accepts(ref.Value, v, c.lenient)
 }
 
 // mismatch returns what is wrong with a value; "" when nothing is.
@@ -35,7 +33,7 @@ func (c *validator) mismatch(ref *openapi3.SchemaRef, v any) string {
 	if ref == nil || ref.Value == nil {
 		return ""
 	}
-	return c.m.values(c.request).Mismatch(ref.Value, v, c.lenient)
+	return c.values().Mismatch(ref.Value, v, c.lenient)
 }
 
 // describing returns the combination of the schemas that describe a value. In each choice, it is the

@@ -4,6 +4,7 @@ package jsonvalue
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"math/big"
@@ -248,14 +249,8 @@ func Rational(n json.Number) *big.Rat {
 // exactly returns the number as written in the document, as far as a float64 preserves it: 0.1 is
 // one tenth.
 func exactly(f float64) *big.Rat {
-	if i := int64(f); float64(i) == f && i > -1<<53 && i < 1<<53 {
-		return new(big.Rat).SetInt64(i)
-	}
-	r, ok := new(big.Rat).SetString(strconv.FormatFloat(f, 'g', -1, 64))
-	if !ok {
-		return new(big.Rat) // NaN or infinity, which JSON does not have
-	}
-	return r
+	r := Rational(json.Number(strconv.FormatFloat(f, 'g', -1, 64)))
+	return cmp.Or(r, new(big.Rat)) // NaN and infinity, which JSON does not have, are 0
 }
 
 // Numbers contains the exact values of the numbers in a document that the library's float64 cannot

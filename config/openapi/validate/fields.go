@@ -180,7 +180,7 @@ func (n *node) object(f *form) *jsonvalue.Object {
 // list converts a node whose keys are indexes. The items are ordered by index; gaps are ignored.
 func (n *node) list(f *form) any {
 	list := make([]any, 0, len(n.parts))
-	keys := slices.SortedFunc(maps.Keys(n.parts), func(a, b string) int { return comparePointers("/"+a, "/"+b) })
+	keys := slices.SortedFunc(maps.Keys(n.parts), comparePointers)
 	for _, key := range keys {
 		list = append(list, n.parts[key].value(f.item()))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"mockserver/config/openapi/jsonvalue"
 	"mockserver/config/openapi/text"
+	"mockserver/internal/list"
 )
 
 // schema is a compiled schema. Without rules, it accepts every value.
@@ -207,14 +208,6 @@ func (c *schemas) refusing(has *bool, r *openapi3.SchemaRef, why refusal) *schem
 	return s
 }
 
-func (c *schemas) refs(list openapi3.SchemaRefs) []*schema {
-	var all []*schema
-	for _, r := range list {
-		all = append(all, c.ref(r))
-	}
-	return all
-}
-
 func (c *schemas) named(all openapi3.Schemas) map[string]*schema {
 	if len(all) == 0 {
 		return nil
@@ -235,11 +228,11 @@ func (c *schemas) schema(s *openapi3.Schema) *schema {
 	out := &schema{
 		types: c.types(s), format: c.format(s.Format), bounds: c.bounds(s), pattern: c.pattern(s.Pattern),
 		length: extent{s.MinLength, s.MaxLength}, size: extent{s.MinItems, s.MaxItems}, count: extent{s.MinProps, s.MaxProps},
-		unique: s.UniqueItems, prefix: c.refs(s.PrefixItems), items: c.ref(s.Items),
+		unique: s.UniqueItems, prefix: list.Map(s.PrefixItems, c.ref), items: c.ref(s.Items),
 		contains: c.ref(s.Contains), contained: extent{1, s.MaxContains},
 		unevaluatedItems:  c.refusing(s.UnevaluatedItems.Has, s.UnevaluatedItems.Schema, refused),
 		dependentRequired: s.DependentRequired, dependent: c.named(s.DependentSchemas), names: c.ref(s.PropertyNames),
-		not: c.ref(s.Not), allOf: c.refs(s.AllOf), anyOf: c.refs(s.AnyOf), oneOf: c.refs(s.OneOf),
+		not: c.ref(s.Not), allOf: list.Map(s.AllOf, c.ref), anyOf: list.Map(s.AnyOf, c.ref), oneOf: list.Map(s.OneOf, c.ref),
 		condition: condition{c.ref(s.If), c.ref(s.Then), c.ref(s.Else)},
 	}
 	if s.MinContains != nil {

@@ -109,7 +109,9 @@ func (c *Compiler) credential(name, pointer string) (credential, bool) {
 		k.challenge = `ApiKey in="` + scheme.In + `", name="` + quotable.Replace(scheme.Name) + `"`
 		return k, k.name != "" && (k.in == inHeader || k.in == inQuery || k.in == inCookie)
 	case "http":
-		k.prefix = capitalised(scheme.Scheme)
+		if s := scheme.Scheme; s != "" {
+			k.prefix = strings.ToUpper(s[:1]) + strings.ToLower(s[1:])
+		}
 	case "oauth2", "openIdConnect":
 		k.prefix = "Bearer"
 	default:
@@ -121,10 +123,3 @@ func (c *Compiler) credential(name, pointer string) (credential, bool) {
 
 // quotable removes the characters that would end a quoted string or the line.
 var quotable = strings.NewReplacer(`"`, "", `\`, "", "\r", "", "\n", "")
-
-func capitalised(s string) string {
-	if s == "" {
-		return ""
-	}
-	return strings.ToUpper(s[:1]) + strings.ToLower(s[1:])
-}

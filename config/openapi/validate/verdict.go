@@ -118,27 +118,12 @@ func (f *findings) verdict() *Verdict {
 
 // comparePointers compares pointers token by token, and indexes as numbers.
 func comparePointers(a, b string) int {
-	for a != "" && b != "" {
-		var x, y string
-		x, a = cutToken(a)
-		y, b = cutToken(b)
+	return slices.CompareFunc(strings.Split(a, "/"), strings.Split(b, "/"), func(x, y string) int {
 		if isIndex(x) && isIndex(y) && len(x) != len(y) {
 			return len(x) - len(y)
 		}
-		if c := strings.Compare(x, y); c != 0 {
-			return c
-		}
-	}
-	return len(a) - len(b)
-}
-
-// cutToken splits off the first token of a pointer, which begins with a slash.
-func cutToken(p string) (token, rest string) {
-	p = p[1:]
-	if i := strings.IndexByte(p, '/'); i >= 0 {
-		return p[:i], p[i:]
-	}
-	return p, ""
+		return strings.Compare(x, y)
+	})
 }
 
 func isIndex(s string) bool {
