@@ -50,8 +50,7 @@ func isDocument(doc *syntax.Node) bool {
 // lacksVersion reports whether a document of a file would be an OpenAPI document if it had a
 // version.
 func lacksVersion(doc *syntax.Node) bool {
-	paths := doc.Get("paths")
-	return !isDocument(doc) && paths != nil && paths.Kind == syntax.MapNode
+	return !isDocument(doc) && doc.Get("paths").IsMap()
 }
 
 const noVersion = "the document has paths but no version of OpenAPI; expected the key openapi, with a version such as 3.0.3 or 3.1.0"

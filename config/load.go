@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"mockserver/config/item"
@@ -156,21 +157,12 @@ func (s *Spec) add(name, dir string, data []byte, listed bool) {
 		docs, problems = withoutStrays(name, docs, problems)
 	}
 	s.Problems = append(s.Problems, problems...)
-	empty := isEmpty(docs)
+	// An empty list is content, too.
+	hasContent := slices.ContainsFunc(docs, func(doc *syntax.Node) bool { return doc.Kind != syntax.NullNode })
 	s.decodeFile(s.given.setAside(s.given.asLists(docs), name, dir), dir, len(problems))
-	if len(s.Problems) == before && empty {
+	if len(s.Problems) == before && !hasContent {
 		s.Problems = append(s.Problems, fileProblem(name, "the file is empty; "+item.HintsOf(name).Empty))
 	}
-}
-
-// isEmpty reports whether no document has any content, not even an empty list.
-func isEmpty(docs []*syntax.Node) bool {
-	for _, doc := range docs {
-		if doc.Kind != syntax.NullNode {
-			return false
-		}
-	}
-	return true
 }
 
 // fault returns what is wrong with a field of the loader; "" if nothing is.

@@ -9,6 +9,7 @@ import (
 	"mockserver/config/policy"
 	"mockserver/config/syntax"
 	"mockserver/config/table"
+	"mockserver/internal/list"
 	"mockserver/internal/wording"
 )
 
@@ -27,19 +28,13 @@ type mock struct {
 }
 
 // mockFields are the keys of an endpoint that a mocks file may use for an operation.
-var mockFields = optional(slices.DeleteFunc(slices.Clone(item.EndpointFields), func(f table.Field[item.Endpoint]) bool {
-	return !slices.Contains(mockKeys, f.Key)
-}))
-
-// optional modifies fields so that none is required.
-func optional(fields []table.Field[item.Endpoint]) []table.Field[item.Endpoint] {
-	for i := range fields {
-		if fields[i].Required {
-			fields[i].Required, fields[i].Unless = false, ""
-		}
+// None is required.
+var mockFields = slices.DeleteFunc(list.Map(item.EndpointFields, func(f table.Field[item.Endpoint]) table.Field[item.Endpoint] {
+	if f.Required {
+		f.Required, f.Unless = false, ""
 	}
-	return fields
-}
+	return f
+}), func(f table.Field[item.Endpoint]) bool { return !slices.Contains(mockKeys, f.Key) })
 
 // mockKeys are the names of the keys in mockFields.
 var mockKeys = slices.Concat([]string{"if", "let", "response", "responses", "select", "webhook", "webhooks"},
@@ -188,11 +183,8 @@ func nested(n *syntax.Node) *syntax.Node {
 	if len(inner) == 0 || n.Get("response") != nil {
 		return n
 	}
-	place := syntax.Text{Pos: n.Pos(), Folded: true}
-	name := place
-	name.Value = "response"
-	response := &syntax.Node{Kind: syntax.MapNode, Text: place, Entries: inner}
-	return &syntax.Node{Kind: syntax.MapNode, Text: n.Text, Entries: append(own, syntax.Entry{Key: &syntax.Node{Kind: syntax.TextNode, Text: name}, Value: response})}
+	response := &syntax.Node{Kind: syntax.MapNode, Text: syntax.Text{Pos: n.Pos(), Folded: true}, Entries: inner}
+	return &syntax.Node{Kind: syntax.MapNode, Text: n.Text, Entries: append(own, syntax.NewEntry("response", response))}
 }
 
 // over returns a generated endpoint with the declarations of the mock in place of those of the

@@ -108,17 +108,13 @@ func checkHeaders(c *table.Checker, headers []Header, serverSets func(name strin
 		spelt[lower] = h.Name
 		if i := strings.IndexFunc(h.Value.Value, semantics.ForbiddenInValue); i >= 0 {
 			pos := c.Spot(&h.Value, i)
-			c.Report(pos, fmt.Sprintf("the control character %q is not allowed in a header%s", h.Value.Value[i],
-				newlineHint(h.Value.Value[i], pos.File)), keys, false)
+			what := fmt.Sprintf("the control character %q is not allowed in a header", h.Value.Value[i])
+			if h.Value.Value[i] == '\n' {
+				what += HintsOf(pos.File).Line
+			}
+			c.Report(pos, what, keys, false)
 		}
 	}
-}
-
-func newlineHint(b byte, file string) string {
-	if b == '\n' {
-		return HintsOf(file).Line
-	}
-	return ""
 }
 
 // contentType returns the declared Content-Type as written, and whether there is one.

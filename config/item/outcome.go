@@ -8,6 +8,7 @@ import (
 	"mockserver/config/policy"
 	"mockserver/config/syntax"
 	"mockserver/config/table"
+	"mockserver/internal/list"
 )
 
 // Outcome is one of several answers of an endpoint (endpoint.responses). Each request gets one of
@@ -52,20 +53,13 @@ var outcomeFields = slices.Concat(
 
 // lift turns the keys of a T into keys of a type that contains a T.
 func lift[T, U any](fields []table.Field[T], at func(*U) *T) []table.Field[U] {
-	lifted := make([]table.Field[U], len(fields))
-	for i, f := range fields {
-		lifted[i] = table.With(f.Row, func(d *table.Decoder, v table.Value, into *U) { f.Set(d, v, at(into)) })
-	}
-	return lifted
+	return list.Map(fields, func(f table.Field[T]) table.Field[U] {
+		return table.With(f.Row, func(d *table.Decoder, v table.Value, into *U) { f.Set(d, v, at(into)) })
+	})
 }
 
 // EffectiveWeight returns the weight of the outcome: 1 if none is declared.
-func (o *Outcome) EffectiveWeight() float64 {
-	if o.Weight == 0 && !o.Weighted {
-		return 1
-	}
-	return o.Weight
-}
+func (o *Outcome) EffectiveWeight() float64 { return table.OrOne(o.Weight, o.Weighted) }
 
 // decodeOutcomes returns the answers of a list.
 func decodeOutcomes(d *table.Decoder, v table.Value) []Outcome {
@@ -105,11 +99,13 @@ func inTurn(by string) bool { return by == SelectSequence || by == SelectSequenc
 // checkOutcomes checks several answers, and the way in which one is selected.
 func checkOutcomes(c *table.Checker, s selection) {
 	const sequence = " needs select: " + SelectSequence + " or " + SelectSequenceHold + ", whose answers come in turn"
-	if s.per.Value != "" && !inTurn(s.by) && !c.Faulty("select") {
-		c.Wrong("per"+sequence, "per")
-	}
-	if s.shared && !inTurn(s.by) && !c.Faulty("select") {
-		c.Wrong("shared"+sequence, "scope")
+	if !inTurn(s.by) && !c.Faulty("select") {
+		if s.per.Value != "" {
+			c.Wrong("per"+sequence, "per")
+		}
+		if s.shared {
+			c.Wrong("shared"+sequence, "scope")
+		}
 	}
 	if len(s.outcomes) == 0 {
 		if s.by != "" && !c.Faulty("responses") {
@@ -136,19 +132,16 @@ func checkWeights(c *table.Checker, s selection) {
 	if c.Faulty("responses") {
 		return
 	}
-	chosen := !inTurn(s.by)
-	drawn := false
+	drawn := inTurn(s.by)
 	for i := range s.outcomes {
 		o := &s.outcomes[i]
-		at := []string{fmt.Sprintf("responses[%d]", i)}
-		switch {
-		case !chosen && o.Weighted:
-			c.Warn("has no effect: with select "+s.by+" the answers come in turn", table.Below(at, "weight")...)
+		if o.Weighted && inTurn(s.by) {
+			c.Warn("has no effect: with select "+s.by+" the answers come in turn", fmt.Sprintf("responses[%d]", i), "weight")
 			return // one report is enough
 		}
 		drawn = drawn || o.EffectiveWeight() > 0
 	}
-	if chosen && !drawn {
+	if !drawn {
 		c.Wrong("all weights are 0; at least one must be above 0", "responses")
 	}
 }

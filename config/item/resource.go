@@ -10,6 +10,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/address"
+	"mockserver/internal/list"
 	"mockserver/internal/wording"
 )
 
@@ -128,7 +129,11 @@ var resourceFields = slices.Concat(
 	policy.ResponseKeys[Resource](""),
 	policy.LimitKeys[Resource]("requests of an operation"),
 	[]table.Field[Resource]{
-		table.With(table.Row{Key: "on", Doc: "how operations answer, apart from their rows", Kinds: table.Maps, Table: onRows()}, setOn),
+		table.With(table.Row{Key: "on", Doc: "how operations answer, apart from their rows", Kinds: table.Maps, Table: table.Rows(operationFields)},
+			func(d *table.Decoder, v table.Value, r *Resource) {
+				r.On = map[string]*On{}
+				table.Fill(d, v.Node, v.Key, operationFields, r)
+			}),
 	},
 )
 
@@ -165,14 +170,20 @@ var onFields = slices.Concat(
 	webhookKeys("a request that the server sends some time after the answer", func(o *On) *[]Webhook { return &o.Webhooks }),
 )
 
-// onRows returns the keys of on: the operations.
-func onRows() []table.Row {
-	rows := make([]table.Row, len(ResourceOperations))
-	for i, name := range ResourceOperations {
-		rows[i] = table.Row{Key: name, Doc: "how " + name + " answers, apart from its rows", Kinds: table.Maps, Table: table.Rows(onFields)}
-	}
-	return rows
-}
+// operationFields are the keys of on: the operations.
+var operationFields = list.Map(ResourceOperations, func(name string) table.Field[Resource] {
+	row := table.Row{Key: name, Doc: "how " + name + " answers, apart from its rows", Kinds: table.Maps, Table: table.Rows(onFields)}
+	return table.With(row, func(d *table.Decoder, v table.Value, r *Resource) {
+		on := &On{Pos: v.Pos(), Key: v.Key}
+		table.Fill(d, v.Node, v.Key, onFields, on)
+		c := table.Check(on.Pos, v.Key, v.Node, d.Reported)
+		checkUnseen(c, on.Fault, nil)
+		checkOutcomes(c, selection{outcomes: on.Responses, by: on.Select, fault: on.Fault})
+		on.Group.Check(c, "", nil)
+		d.AddAll(c.Problems)
+		r.On[name] = on
+	})
+})
 
 // setName returns the name of the set. For a set of the resource's own, it makes the name from the
 // path, and declares the set if necessary.
@@ -234,24 +245,6 @@ func setOnResponses(d *table.Decoder, v table.Value, on *On) {
 			d.About(table.Value{Node: v.Items[i], Key: o.Key + ".do"}, "a resource changes its rows itself; expected do in an endpoint")
 		}
 	}
-}
-
-func setOn(d *table.Decoder, v table.Value, r *Resource) {
-	fields := make([]table.Field[Resource], 0, len(ResourceOperations))
-	r.On = map[string]*On{}
-	for _, row := range onRows() {
-		fields = append(fields, table.With(row, func(d *table.Decoder, v table.Value, r *Resource) {
-			on := &On{Pos: v.Pos(), Key: v.Key}
-			table.Fill(d, v.Node, v.Key, onFields, on)
-			c := table.Check(on.Pos, v.Key, v.Node, d.Reported)
-			checkUnseen(c, on.Fault, nil)
-			checkOutcomes(c, selection{outcomes: on.Responses, by: on.Select, fault: on.Fault})
-			on.Group.Check(c, "", nil)
-			d.AddAll(c.Problems)
-			r.On[row.Key] = on
-		}))
-	}
-	table.Fill(d, v.Node, v.Key, fields, r)
 }
 
 // OfResource adds to a set the declarations that a resource over it needs. The keys of new rows and

@@ -129,9 +129,4 @@ func checkMove(c *table.Checker, m *Move, earlier []Move) {
 }
 
 // EffectiveWeight returns the weight of the value: 1 if none is declared.
-func (c *Choice) EffectiveWeight() float64 {
-	if c.Weight == 0 && !c.Weighted {
-		return 1
-	}
-	return c.Weight
-}
+func (c *Choice) EffectiveWeight() float64 { return table.OrOne(c.Weight, c.Weighted) }

@@ -95,7 +95,11 @@ func setUpstreamHeaders(d *table.Decoder, v table.Value, u *Upstream) {
 			d.About(table.Value{Node: e.Key, Key: one.Key}, "%q is not a header name; expected letters, digits and !#$%%&'*+-.^_`|~", wording.Clip(name))
 			continue
 		case semantics.ProxySets(name):
-			d.About(table.Value{Node: e.Key, Key: one.Key}, "the server writes this header itself%s", hostHint(lower))
+			what := "the server writes this header itself"
+			if lower == "host" {
+				what += "; expected host: own or host: pass of the upstream"
+			}
+			d.About(table.Value{Node: e.Key, Key: one.Key}, "%s", what)
 			continue
 		case seen[lower]:
 			d.About(table.Value{Node: e.Key, Key: one.Key}, "is the same header in another case; write several values as a list")
@@ -122,13 +126,6 @@ func setUpstreamHeaders(d *table.Decoder, v table.Value, u *Upstream) {
 			u.Headers = append(u.Headers, Header{Name: name, Value: text})
 		}
 	}
-}
-
-func hostHint(lower string) string {
-	if lower == "host" {
-		return "; expected host: own or host: pass of the upstream"
-	}
-	return ""
 }
 
 // Effective returns the upstream with the defaults for what is not declared.

@@ -45,12 +45,7 @@ var faultFields = []table.Field[Fault]{
 }
 
 // EffectiveRate returns the share of requests that have the fault.
-func (f *Fault) EffectiveRate() float64 {
-	if f.Rate == 0 && !f.Rated {
-		return 1
-	}
-	return f.Rate
-}
+func (f *Fault) EffectiveRate() float64 { return table.OrOne(f.Rate, f.Rated) }
 
 // SendsNothing reports whether requests with the fault get no answer at all.
 func (f *Fault) SendsNothing() bool { return f.Type == reset || f.Type == empty }

@@ -113,7 +113,6 @@ func byRank(a, b Percentile) int { return cmp.Compare(a.Rank, b.Rank) }
 // that Max was declared, even if it is 0.
 func (l *Latency) complete(maxGiven bool) {
 	switch {
-	case l == nil:
 	case len(l.Curve) == 0:
 		if !maxGiven && l.Max == 0 {
 			l.Max = l.Min

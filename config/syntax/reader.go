@@ -4,31 +4,29 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"mockserver/internal/list"
 )
 
-// syntaxes are the supported syntaxes by file extension.
-var syntaxes = []struct {
+// format is a supported syntax.
+type format struct {
 	extension string
 	read      func(*source) ([]*Node, Problems)
-}{{".yml", readYAML}, {".yaml", readYAML}, {".json", readJSON}, {".edn", readEDN}}
+}
+
+var formats = []format{{".yml", readYAML}, {".yaml", readYAML}, {".json", readJSON}, {".edn", readEDN}}
 
 // Extensions returns the file extensions that Read supports.
-func Extensions() []string {
-	names := make([]string, len(syntaxes))
-	for i, s := range syntaxes {
-		names[i] = s.extension
-	}
-	return names
-}
+func Extensions() []string { return list.Map(formats, func(f format) string { return f.extension }) }
 
 // Reads reports whether a file has one of Extensions, regardless of case.
 func Reads(name string) bool { return reader(name) != nil }
 
 func reader(name string) func(*source) ([]*Node, Problems) {
 	extension := filepath.Ext(name)
-	for _, s := range syntaxes {
-		if strings.EqualFold(s.extension, extension) {
-			return s.read
+	for _, f := range formats {
+		if strings.EqualFold(f.extension, extension) {
+			return f.read
 		}
 	}
 	return nil

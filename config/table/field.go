@@ -185,15 +185,15 @@ func (v Value) Duration() (t time.Duration, ok bool) {
 	switch {
 	case v.Kind == syntax.TextNode:
 		t, err = time.ParseDuration(v.Text.Value)
-	case r.Length.millis():
+	case r.Length.millis:
 		t, err = flags.Times(v.Number, time.Millisecond)
 	default:
 		t, err = flags.Times(v.Number, time.Second)
 	}
-	if err != nil || strings.HasPrefix(v.Text.Value, "-") || r.Length.above() && t == 0 || r.Most > 0 && t > r.Most {
+	if err != nil || strings.HasPrefix(v.Text.Value, "-") || r.Length.above && t == 0 || r.Most > 0 && t > r.Most {
 		return 0, false
 	}
-	if r.Length.unit() && v.Kind == syntax.NumberNode { // only 0 needs no unit
+	if r.Length.unit && v.Kind == syntax.NumberNode { // only 0 needs no unit
 		f, err := strconv.ParseFloat(v.Number, 64)
 		return t, err == nil && f == 0
 	}
@@ -209,6 +209,14 @@ func percentage(text string) string {
 	number, ok := strings.CutSuffix(text, "%")
 	if !ok || !json.IsNumber(number) || strings.ContainsAny(number, "eE-") {
 		return ""
+	}
+	return number
+}
+
+// OrOne returns a number or, if it is 0 and was not given, 1.
+func OrOne(number float64, given bool) float64 {
+	if number == 0 && !given {
+		return 1
 	}
 	return number
 }

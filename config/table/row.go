@@ -87,25 +87,23 @@ type Row struct {
 const AtOnce = time.Duration(-1)
 
 // Length is the kind of a duration. The zero value is for values that are not durations.
-type Length uint8
+type Length struct {
+	form   string // what is accepted; "of at most" and the limit follow if there is one
+	above  bool   // 0 is not accepted
+	unit   bool   // a number needs a unit, unless it is 0
+	millis bool   // a number of milliseconds
+}
 
-// The kinds of durations.
-const (
-	FromZero Length = iota + 1 // 0 or more
-	AboveZero
-	// Durations that shape traffic are often milliseconds, and a number alone would mean seconds.
-	// So they need a unit, in the value or in the key, unless they are 0.
-	UnitFromZero
-	UnitAboveZero
-	MillisFromZero // a number of milliseconds
-	MillisAboveZero
+// The kinds of durations. Those that shape traffic are often milliseconds, and a number alone would
+// mean seconds. So they need a unit, in the value or in the key, unless they are 0.
+var (
+	FromZero        = Length{form: "a duration, such as 30s, or a number of seconds"}
+	AboveZero       = Length{form: "a duration above 0, such as 2s or 250ms, or a number of seconds", above: true}
+	UnitFromZero    = Length{form: "a duration with a unit, such as 20ms or 1.5s,", unit: true}
+	UnitAboveZero   = Length{form: "a duration above 0 with a unit, such as 20ms or 1.5s,", unit: true, above: true}
+	MillisFromZero  = Length{form: "a number of milliseconds", millis: true}
+	MillisAboveZero = Length{form: "a number of milliseconds above 0", millis: true, above: true}
 )
-
-func (l Length) above() bool { return l == AboveZero || l == UnitAboveZero || l == MillisAboveZero }
-
-func (l Length) millis() bool { return l == MillisFromZero || l == MillisAboveZero }
-
-func (l Length) unit() bool { return l == UnitFromZero || l == UnitAboveZero }
 
 // Many describes the keys that one row stands for.
 type Many struct {
@@ -127,8 +125,10 @@ func (r Row) Accepts() string {
 	switch {
 	case r.Form != "":
 		return r.Form
-	case r.Length != 0:
-		return r.Length.accepts(r.Most)
+	case r.Length.form != "" && r.Most > 0:
+		return fmt.Sprintf("%s of at most %vh", r.Length.form, r.Most.Hours())
+	case r.Length.form != "":
+		return r.Length.form
 	case r.UpTo > 0 && r.Kinds.Has(syntax.TextNode):
 		return fmt.Sprintf("a number from 0 to %d, or a percentage such as 1%%", r.UpTo)
 	case r.UpTo > 0:
@@ -155,25 +155,4 @@ func (r Row) empty() string {
 		return `""`
 	}
 	return ""
-}
-
-// accepts describes the accepted durations.
-func (l Length) accepts(most time.Duration) string {
-	limit, comma := "", ""
-	if most > 0 {
-		comma, limit = ",", fmt.Sprintf(" of at most %v", most.Hours())+"h"
-	}
-	switch l {
-	case AboveZero:
-		return "a duration above 0, such as 2s or 250ms, or a number of seconds"
-	case UnitFromZero:
-		return "a duration with a unit, such as 20ms or 1.5s" + comma + limit
-	case UnitAboveZero:
-		return "a duration above 0 with a unit, such as 20ms or 1.5s" + comma + limit
-	case MillisFromZero:
-		return "a number of milliseconds" + limit
-	case MillisAboveZero:
-		return "a number of milliseconds above 0" + limit
-	}
-	return "a duration, such as 30s, or a number of seconds"
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/list"
 )
 
 // Schema returns a JSON Schema (draft 7, which editors fully support), as indented JSON text, for a
@@ -30,13 +31,7 @@ func number[T int | int64](n T) *syntax.Node {
 	return syntax.NewNumber(strconv.FormatInt(int64(n), 10))
 }
 
-func textList(texts []string) *syntax.Node {
-	list := syntax.NewList()
-	for _, text := range texts {
-		list.Append(syntax.NewText(text))
-	}
-	return list
-}
+func textList(texts []string) *syntax.Node { return syntax.NewList(list.Map(texts, syntax.NewText)...) }
 
 // definitions are the schemas of maps with a table, each written once, because many keys have the
 // same table.
@@ -103,7 +98,7 @@ func (d *definitions) row(key string, r Row) *syntax.Node {
 		s.Set("minimum", number(r.Min)).Set("maximum", number(r.Max))
 	case r.UpTo > 0:
 		s.Set("minimum", number(0)).Set("maximum", number(r.UpTo))
-	case r.Length != 0:
+	case r.Length.form != "":
 		limitDuration(s, r)
 	}
 	d.part(s, "items", key, r.Item)
@@ -137,15 +132,15 @@ func limitDuration(s *syntax.Node, r Row) {
 	if !r.Kinds.Has(syntax.NumberNode) {
 		return
 	}
-	if r.Length.above() {
+	if r.Length.above {
 		s.Set("exclusiveMinimum", number(0))
 	} else {
 		s.Set("minimum", number(0))
 	}
 	switch {
-	case r.Length.unit():
+	case r.Length.unit:
 		s.Set("maximum", number(0)) // any other number needs a unit
-	case r.Length.millis() && r.Most > 0:
+	case r.Length.millis && r.Most > 0:
 		s.Set("maximum", number(r.Most.Milliseconds()))
 	}
 }
