@@ -20,7 +20,7 @@ type Set struct {
 	entries sync.WaitGroup // entries that are waiting or taken
 
 	mu    sync.Mutex // guards the fields below, and those of entries that are waiting
-	loops []*loop    // one for each processor; none before the first entry
+	loops []*loop    // one for each processor; none before the first entry; constant once over is set
 	last  int        // the loop of the last new descriptor
 	ended sync.WaitGroup
 	over  bool // no more entries are added
@@ -191,12 +191,10 @@ func (s *Set) Wait() { s.entries.Wait() }
 
 // Close ends the set, in which no entry may be waiting. When it returns, nothing of it runs.
 func (s *Set) Close() {
-	s.mu.Lock()
-	s.over = true
+	s.End()
 	for _, l := range s.loops {
-		_ = l.file.Close() // it was only polled
+		_ = l.file.Close() // it was only polled; this waits for calls of ready, which may lock mu
 	}
-	s.mu.Unlock()
 	s.ended.Wait()
 }
 

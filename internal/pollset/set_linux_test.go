@@ -227,6 +227,28 @@ func modelRun(t *testing.T, random *rand.Rand) {
 	}
 }
 
+// A set may be closed while ready is called, which uses it: a server that cuts requests off does not wait.
+func TestSet_ClosedWhileServing(t *testing.T) {
+	here, there := pair(t)
+	defer unix.Close(here)
+	defer unix.Close(there)
+	serving := make(chan struct{})
+	var s *Set
+	s = New(func(e *Entry, _ bool) {
+		close(serving)
+		for over := false; !over; { // until Close is called
+			s.mu.Lock()
+			over = s.over
+			s.mu.Unlock()
+		}
+		s.Drop(e, true)
+	})
+	s.Add(&Entry{Stays: true}, here, 0)
+	write(t, there)
+	<-serving
+	s.Close()
+}
+
 // A duplicate waits like the original, which Drop has made epoll forget.
 func TestSet_Duplicate(t *testing.T) {
 	s, out := collecting(t)
