@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"mockserver/config"
 	"mockserver/config/item"
@@ -69,6 +70,30 @@ func TestStart_SeveralServersInOneProcess(t *testing.T) {
 		if _, body := get(t, server.URL()+"/hello"); body != want {
 			t.Errorf("got %s, want %s", body, want)
 		}
+	}
+}
+
+// A condition is evaluated once for each request, so that what it counts is right, whichever goroutine answers.
+func TestStart_EvaluatesConditionsOnce(t *testing.T) {
+	const condition = `counter("tries") > 0`
+	server := started(t, config.New(
+		config.Endpoint{Path: "/let", If: condition, Let: []config.Setting{{Name: "a", Value: "b"}}, Response: config.Response{Body: "{{a}}"}},
+		config.Endpoint{Path: "/late", If: condition, Latency: &config.Latency{Min: time.Millisecond, Max: time.Millisecond}},
+		config.Endpoint{Path: "/tries", Response: config.Response{Body: `{{counter("tries")}}`}},
+	), listener.Options{})
+	for range 5 {
+		conn := dial(t, server, "")
+		for range 3 {
+			for _, path := range []string{"/let", "/late"} {
+				if _, err := io.WriteString(conn, strings.Replace(request, "/hello", path, 1)); err != nil {
+					t.Fatal(err)
+				}
+				response(t, conn)
+			}
+		}
+	}
+	if _, tries := get(t, server.URL()+"/tries"); tries != "31" {
+		t.Errorf("%s evaluations, with this one, want 31", tries)
 	}
 }
 

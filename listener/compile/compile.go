@@ -220,7 +220,7 @@ func (c *Compiler) response(e *item.Endpoint, scope *renderer.Scope) (Response, 
 		Name:   record.Name(e),
 		Status: cmp.Or(resp.Status, 200),
 	}
-	_, a.TypeDeclared = declaredHeader(resp, "Content-Type")
+	a.TypeDeclared = slices.ContainsFunc(resp.Headers, func(h item.Header) bool { return strings.EqualFold(h.Name, "Content-Type") })
 	form, problems := c.headers(&a, resp, scope)
 	var wrong syntax.Problems
 	a.Proxy, wrong = c.proxy(e, scope)
@@ -228,10 +228,7 @@ func (c *Compiler) response(e *item.Endpoint, scope *renderer.Scope) (Response, 
 	if a.Proxy != nil {
 		a.Proxy.set = a.fieldNames()
 	}
-	if a.Proxy != nil && !a.Proxy.missing {
-		return a, problems
-	}
-	if semantics.HasNoContent(a.Status) { // of the headers, Content-Type is sent only if declared
+	if a.Proxy != nil && !a.Proxy.missing || semantics.HasNoContent(a.Status) { // then Content-Type is sent only if declared
 		return a, problems
 	}
 	if !a.TypeDeclared && !hasNoContent(e) {

@@ -1,5 +1,7 @@
 package compile
 
+import "slices"
+
 // isDirect reports whether an answer is made immediately and has only headers that Reply.AppendHead
 // handles.
 func (a *Response) isDirect() bool { return !a.Disturbed && !a.may((*Response).isSlow) }
@@ -19,17 +21,8 @@ func (a *Response) isSlow() bool {
 	return a.waits || a.Proxy != nil || a.Source != nil && a.Source.IsRemote() || a.hasSpecial() || a.Status != 0 && (a.Status < 200 || a.Status >= 1000)
 }
 
-// may reports whether a condition holds for the answer, or for one that may be sent instead of it.
+// may reports whether a condition holds for one of the answers that may be sent instead of this one, which are
+// asked first, or for this one.
 func (a *Response) may(is func(*Response) bool) bool {
-	for i := range a.Outcomes {
-		if a.Outcomes[i].may(is) {
-			return true
-		}
-	}
-	for i := range a.Elses {
-		if is(&a.Elses[i]) {
-			return true
-		}
-	}
-	return is(a)
+	return slices.ContainsFunc(slices.Concat(a.Outcomes, a.Elses), func(o Response) bool { return o.may(is) }) || is(a)
 }

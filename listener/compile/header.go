@@ -57,16 +57,6 @@ func (c *Compiler) headers(a *Response, resp *item.Response, scope *renderer.Sco
 	return form, problems
 }
 
-// declaredHeader returns the first declared value of a header, as written.
-func declaredHeader(resp *item.Response, name string) (string, bool) {
-	for i := range resp.Headers {
-		if strings.EqualFold(resp.Headers[i].Name, name) {
-			return resp.Headers[i].Value.Value, true
-		}
-	}
-	return "", false
-}
-
 // AddHeaders adds the declared headers to a reply, whatever the rest of it was made from: the
 // answer itself, a resource, an upstream or a recording.
 func (a *Response) AddHeaders(p *reply.Reply, r *matcher.Request) {

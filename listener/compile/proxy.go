@@ -2,6 +2,7 @@ package compile
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -65,11 +66,7 @@ func (c *Compiler) proxy(e *item.Endpoint, scope *renderer.Scope) (*proxy, synta
 	}
 	to, known := c.named[declared.To.Value]
 	if !known {
-		var names []string
-		for name := range c.named {
-			names = append(names, name)
-		}
-		slices.Sort(names)
+		names := slices.Sorted(maps.Keys(c.named))
 		what := fmt.Sprintf("there is no upstream %q%s", wording.Clip(declared.To.Value), wording.DidYouMean(declared.To.Value, names))
 		return nil, syntax.Problems{{Pos: declared.To.Pos, Key: declared.To.Key, What: what}}
 	}
@@ -88,23 +85,11 @@ func (c *Compiler) proxy(e *item.Endpoint, scope *renderer.Scope) (*proxy, synta
 
 // Takes reports whether a request is passed on without looking up the answer's own content.
 func (p *proxy) Takes(r *matcher.Request) bool {
-	if p == nil || !p.missing {
-		return p != nil
-	}
-	for i := range min(p.finds, len(r.Rows)) {
-		if r.Rows[i].Kind == json.Missing {
-			return true
-		}
-	}
-	return false
+	isMissing := func(row json.Value) bool { return row.Kind == json.Missing }
+	return p != nil && (!p.missing || slices.ContainsFunc(r.Rows[:min(p.finds, len(r.Rows))], isMissing))
 }
 
 // Sets reports whether the answer itself declares the header with the given name.
 func (p *proxy) Sets(name []byte) bool {
-	for _, one := range p.set {
-		if len(one) == len(name) && strings.EqualFold(one, reply.Text(name)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.set, func(one string) bool { return strings.EqualFold(one, reply.Text(name)) })
 }

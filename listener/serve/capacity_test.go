@@ -126,7 +126,7 @@ func TestCapacity_ServesInOrder(t *testing.T) {
 // occupy takes the free places of an endpoint, and returns how many there were.
 func occupy(s *testServer, i int) (free int) {
 	for {
-		if _, _, err := s.snapshot.Load().Responses[i].Rules.Capacity().Enter(nil, time.Now(), time.Time{}); err != nil {
+		if _, _, err := s.snapshot.Load().Responses[i].Rules.Capacity.Enter(nil, time.Now(), time.Time{}); err != nil {
 			return free
 		}
 		free++

@@ -16,6 +16,7 @@ const preflightMaxAge = "600"
 // a preflight request is allowed what the endpoint that it asks about declares, and otherwise the
 // methods of the path and all headers that it asks for.
 func (s *Server) respondOptions(sn *world, c *call, methods []string) {
+	c.Trace.Counters = s.Recorder.ForOptions()
 	allowed := allow(methods)
 	c.Reply.Add(fasthttp.HeaderAllow, allowed)
 	if s.NoCORS || !c.isPreflight() {

@@ -35,10 +35,6 @@ func (s *Server) replyDirectly(conn *wire.Connection, p *wire.Plain) (wire.Later
 			return nil, err
 		}
 	}
-	if conn.IsShared() {
-		c.Release()
-		return nil, wire.ErrShared
-	}
 	if in.Time = time.Now(); s.Recorder != nil {
 		in.Time = conn.ReadAt()
 	}

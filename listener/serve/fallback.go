@@ -41,7 +41,6 @@ func (s *Server) fallBack(sn *world, c *call) {
 		}
 	}
 	if c.isOptions() && len(methods) > 0 {
-		c.Trace.Counters = s.Recorder.ForOptions()
 		s.respondOptions(sn, c, methods)
 		return
 	}
@@ -61,7 +60,6 @@ func (s *Server) replyDeclared(sn *world, c *call, own *compile.Response) bool {
 		methods = sn.Table.OwnMethods(&c.Request)
 	}
 	if own.Proxy == nil && !s.NoCORS && c.isPreflight() {
-		c.Trace.Counters = s.Recorder.ForOptions()
 		s.respondOptions(sn, c, sn.Table.Methods(&c.Request))
 		return true
 	}
@@ -74,7 +72,6 @@ func (s *Server) replyDeclared(sn *world, c *call, own *compile.Response) bool {
 			s.serveMatched(&sn.Responses[i], c, false)
 			return true
 		}
-		c.Trace.Counters = s.Recorder.ForOptions()
 		s.respondOptions(sn, c, methods)
 		return true
 	}

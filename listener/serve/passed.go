@@ -48,14 +48,11 @@ func (s *Server) writePassed(c *call, conn *wire.Connection, head, body []byte, 
 	if whole && len(body) <= wholeRoom || len(body) == 0 {
 		head, body = append(head, body...), nil
 	}
-	if _, err := conn.Write(head); err != nil {
-		return err
+	_, err := conn.Write(head)
+	if whole && err == nil && len(body) > 0 {
+		_, err = conn.Write(body)
 	}
-	if whole {
-		if len(body) == 0 {
-			return nil
-		}
-		_, err := conn.Write(body)
+	if whole || err != nil {
 		return err
 	}
 	failed, broken := conn.SendPieces(body, coded, func(b []byte) (int, error) { return c.passing.ReadWatching(b, conn) })

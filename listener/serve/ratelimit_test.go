@@ -103,7 +103,7 @@ func TestLimiter_Headers(t *testing.T) {
 - endpoint: {path: /free, response: {body: ok}}
 `)
 	for i := range s.snapshot.Load().Responses {
-		if r := s.snapshot.Load().Responses[i].Rules; r != nil && r.Capacity() != nil {
+		if r := s.snapshot.Load().Responses[i].Rules; r != nil && r.Capacity != nil {
 			occupy(s, i)
 		}
 	}

@@ -96,7 +96,7 @@ func (s *Server) disturb(a *compile.Response, c *call, notify bool) {
 		}
 	}
 	begun := c.arrival()
-	if place := (traffic.Held{Capacity: a.Rules.Capacity()}); place.Capacity != nil {
+	if place := (traffic.Held{Capacity: a.Rules.Capacity}); place.Capacity != nil {
 		if begun, ok = place.Enter(c.waiter(), begun, &c.Reply, &c.Trace); !ok {
 			return
 		}

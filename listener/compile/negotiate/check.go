@@ -41,8 +41,18 @@ func (o *Operation) refuse(r *matcher.Request, to *reply.Reply) bool {
 		}}})
 		return true
 	}
+	header := func(name string) (values []string) {
+		for value := range r.In.Header.Values(name) {
+			values = append(values, string(value))
+		}
+		return values
+	}
+	cookie := func(name string) (string, bool) {
+		value, ok := r.Cookie(name)
+		return string(value), ok
+	}
 	verdict := o.document.Check(&validate.Request{
-		Path: string(r.Path()), Query: string(r.QueryString()), Header: headersOf(r), Cookie: cookiesOf(r), Body: body,
+		Path: string(r.Path()), Query: string(r.QueryString()), Header: header, Cookie: cookie, Body: body,
 	})
 	if verdict == nil {
 		return false
@@ -83,23 +93,6 @@ func plainBody(r *matcher.Request, limit int) ([]byte, error) {
 		return req.BodyUnzstdWithLimit(limit)
 	}
 	return nil, fasthttp.ErrContentEncodingUnsupported
-}
-
-func headersOf(r *matcher.Request) func(string) []string {
-	return func(name string) []string {
-		var values []string
-		for value := range r.In.Header.Values(name) {
-			values = append(values, string(value))
-		}
-		return values
-	}
-}
-
-func cookiesOf(r *matcher.Request) func(string) (string, bool) {
-	return func(name string) (string, bool) {
-		value, ok := r.Cookie(name)
-		return string(value), ok
-	}
 }
 
 // writeErrors answers with the error that the document declares for invalid requests, else with the

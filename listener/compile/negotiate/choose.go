@@ -44,7 +44,10 @@ func (o *Operation) Choose(r *matcher.Request, to *reply.Reply) (chosen Choice, 
 	if p.dynamic && fresh != nil && len(p.example) == 0 && !semantics.HasNoContent(status) {
 		chosen.Body, chosen.Made = fresh(r.Random.Uint64()), true
 		if byDefault {
-			chosen.Body = o.fill(r, o.cutFresh(r, chosen.Body))
+			if n, ok := o.limit(r); ok {
+				chosen.Body = o.document.List.CutFresh(chosen.Body, n)
+			}
+			chosen.Body = o.fill(r, chosen.Body)
 		}
 	}
 	return chosen, true

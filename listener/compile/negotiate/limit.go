@@ -41,11 +41,3 @@ func (o *Operation) fill(r *matcher.Request, body []byte) []byte {
 	}
 	return o.document.Bound.Fill(body, r.Param)
 }
-
-// cutFresh returns a newly generated body with as many items as the request asks for.
-func (o *Operation) cutFresh(r *matcher.Request, body []byte) []byte {
-	if n, ok := o.limit(r); ok {
-		return o.document.List.CutFresh(body, n)
-	}
-	return body
-}

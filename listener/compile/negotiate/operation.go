@@ -119,7 +119,8 @@ func (o *Operation) pick(p *preferences, header matcher.Header) (index, status i
 		return 0, 0, o.withoutExample(declared, string(p.example))
 	}
 	if p.dynamic && !p.implied && len(p.example) == 0 {
-		if candidates = o.fresh(candidates); len(candidates) == 0 {
+		candidates = slices.DeleteFunc(candidates, func(i int) bool { return all[i].Fresh == nil && all[i].MediaType != "" })
+		if len(candidates) == 0 {
 			return 0, 0, "the answer " + declared + " of " + o.name + " has no schema to generate a dynamic one from"
 		}
 	}
@@ -183,14 +184,6 @@ func (o *Operation) withoutExample(declared, name string) string {
 		why += " (with code=" + strings.Join(elsewhere, " or code=") + " there is one)"
 	}
 	return why
-}
-
-// fresh keeps the candidates whose bodies can be generated, and those without a body.
-func (o *Operation) fresh(candidates []int) []int {
-	return slices.DeleteFunc(candidates, func(i int) bool {
-		a := &o.document.Responses[i]
-		return a.Fresh == nil && a.MediaType != ""
-	})
 }
 
 // best returns the candidate with the most acceptable media type. Among several with the same type,

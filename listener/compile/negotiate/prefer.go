@@ -163,8 +163,6 @@ const (
 	queryPrefix = "__"
 )
 
-var queryPrefixBytes = []byte(queryPrefix)
-
 // Asks reports whether a query may contain a preference. Clients have no reason to escape the
 // characters of these names.
-func Asks(query []byte) bool { return len(query) > 0 && bytes.Contains(query, queryPrefixBytes) }
+func Asks(query []byte) bool { return len(query) > 0 && bytes.Contains(query, []byte(queryPrefix)) }

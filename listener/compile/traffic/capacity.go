@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"mockserver/config/item"
-	"mockserver/config/policy"
 	"mockserver/internal/places"
 	"mockserver/internal/wording"
 	"mockserver/listener/observe/record"
@@ -27,15 +26,11 @@ func carriedCapacity(k *Carried, e *item.Endpoint) *Capacity {
 	if declared == nil {
 		return nil
 	}
-	return Keep(k, e, fmt.Sprint("capacity ", declared.Concurrent, declared.Queue), func() *Capacity { return newCapacity(declared) })
-}
-
-func newCapacity(c *policy.Capacity) *Capacity {
-	return &Capacity{
-		places.New(c.Concurrent, c.Queue),
-		reply.CapacityExceeded.Preset(fmt.Sprintf("all places are taken: this endpoint serves %s at once, and lets %d wait",
-			wording.Count(c.Concurrent, "request"), c.Queue)),
-	}
+	return Keep(k, e, fmt.Sprint("capacity ", declared.Concurrent, declared.Queue), func() *Capacity {
+		full := fmt.Sprintf("all places are taken: this endpoint serves %s at once, and lets %d wait",
+			wording.Count(declared.Concurrent, "request"), declared.Queue)
+		return &Capacity{places.New(declared.Concurrent, declared.Queue), reply.CapacityExceeded.Preset(full)}
+	})
 }
 
 // Held is a place of a capacity that a request holds.

@@ -18,8 +18,8 @@ import (
 // Rules decide what happens to the requests to an endpoint in addition to its response: they apply
 // its rate limit and capacity, and choose one of its outcomes, with a latency and a fault.
 type Rules struct {
+	Capacity *Capacity // nil if none
 	limit    *Limiter  // nil if none
-	capacity *Capacity // nil if none
 	outcomes []outcome // at least one
 	// shares are the cumulative weights of the outcomes, as parts of the total; nil if the outcomes
 	// are chosen in turn.
@@ -74,7 +74,7 @@ func Unshared(e *item.Endpoint) (problems syntax.Problems) {
 // NewRules compiles the rules of an endpoint. The parameters are those of the endpoint's path.
 func NewRules(e *item.Endpoint, params []string, counts *Counts, o Options) *Rules {
 	r := &Rules{
-		limit: NewLimiter(e, params, o), capacity: carriedCapacity(o.Carried, e),
+		limit: NewLimiter(e, params, o), Capacity: carriedCapacity(o.Carried, e),
 		seed: o.Seed, counts: counts, noLatency: o.NoLatency, noFaults: o.NoFaults,
 	}
 	name := record.Name(e)
@@ -137,9 +137,6 @@ func (r *Rules) Flush() {
 		r.limit.Flush()
 	}
 }
-
-// Capacity returns the capacity of the endpoint, or nil if it has none.
-func (r *Rules) Capacity() *Capacity { return r.capacity }
 
 // Drawn is the result of the draw for one request.
 type Drawn struct {

@@ -23,36 +23,27 @@ func (h *Hook) Delivery(r *matcher.Request, depth int) (dispatcher.Delivery, err
 	}
 	room := texts.Get().(*[]byte)
 	b := (*room)[:0]
-	var ends [3]int
+	var p dispatcher.Parts
 	if h.url != nil {
 		b = h.url.Append(b, r)
+		p.URL = b[:len(b):len(b)]
 	}
-	ends[0] = len(b)
-	if h.fields != nil {
-		b = appendLines(b, h.fields, r)
-	}
+	begin := len(b)
+	b = appendLines(b, h.fields, r)
 	var host []byte
 	if h.host != nil {
 		b = append(b, "Host: "...)
-		begin := len(b)
+		at := len(b)
 		b = h.host.Append(b, r)
-		host = b[begin:]
+		host = b[at:]
 		b = append(b, "\r\n"...)
 	}
-	ends[1] = len(b)
-	if h.body != nil {
-		b = h.body.Append(b, r)
-	}
-	ends[2] = len(b)
-	var p dispatcher.Parts
-	if h.url != nil {
-		p.URL = b[:ends[0]:ends[0]]
-	}
 	if h.fields != nil {
-		p.Header = b[ends[0]:ends[1]:ends[1]]
+		p.Header = b[begin:len(b):len(b)]
 	}
-	if h.body != nil {
-		p.Body = b[ends[1]:ends[2]:ends[2]]
+	if begin = len(b); h.body != nil {
+		b = h.body.Append(b, r)
+		p.Body = b[begin:len(b):len(b)]
 	}
 	var d dispatcher.Delivery
 	err := r.Stopped
@@ -111,11 +102,8 @@ func Depth(r *matcher.Request) int {
 		return 0
 	}
 	depth, err := strconv.Atoi(string(value))
-	switch {
-	case errors.Is(err, strconv.ErrRange):
+	if errors.Is(err, strconv.ErrRange) {
 		return MaxDepth
-	case err != nil:
-		return 0
 	}
-	return max(depth, 0)
+	return max(depth, 0) // 0 after another error
 }

@@ -105,11 +105,10 @@ func compile(w *item.Webhook, scope *renderer.Scope) (Hook, syntax.Problems) {
 		delay: w.EffectiveDelay(), on: w.On,
 		shared: &dispatcher.Webhook{
 			Method:  w.EffectiveMethod(),
-			Timeout: w.Timeout,
+			Timeout: cmp.Or(w.Timeout, item.DefaultWebhookTimeout),
 			Retry:   dispatcher.Retry{Attempts: retry.Attempts, Backoff: retry.Backoff, MaxBackoff: retry.MaxBackoff},
 		},
 	}
-	h.shared.Timeout = cmp.Or(h.shared.Timeout, item.DefaultWebhookTimeout)
 	var problems syntax.Problems
 	h.shared.TLS, problems = filesOf(w)
 	if s := w.Sign; s != nil {

@@ -3,6 +3,7 @@ package h2
 import (
 	"math/rand/v2"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -133,21 +134,14 @@ type closed struct {
 }
 
 func (o *closed) add(id uint32, ours bool) {
-	for i := range o.ids {
-		if o.ids[i] == id {
-			o.ours[i] = ours
-			return
-		}
+	i := slices.Index(o.ids[:], id)
+	if i < 0 {
+		i, o.next = o.next, (o.next+1)%len(o.ids)
 	}
-	o.ids[o.next], o.ours[o.next] = id, ours
-	o.next = (o.next + 1) % len(o.ids)
+	o.ids[i], o.ours[i] = id, ours
 }
 
 func (o *closed) find(id uint32) (known, ours bool) {
-	for i := range o.ids {
-		if o.ids[i] == id {
-			return true, o.ours[i]
-		}
-	}
-	return false, false
+	i := slices.Index(o.ids[:], id)
+	return i >= 0, i >= 0 && o.ours[i]
 }

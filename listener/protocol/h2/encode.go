@@ -32,11 +32,9 @@ func appendPing(b []byte, flags http2.Flags, data [8]byte) []byte {
 	return append(appendFrame(b, len(data), http2.FramePing, flags, 0), data[:]...)
 }
 
-func appendGoAway(b []byte, last uint32, code http2.ErrCode, debug string) []byte {
-	b = appendFrame(b, 8+len(debug), http2.FrameGoAway, 0, 0)
-	b = binary.BigEndian.AppendUint32(b, last)
-	b = binary.BigEndian.AppendUint32(b, uint32(code))
-	return append(b, debug...)
+func appendGoAway(b []byte, last uint32, code http2.ErrCode) []byte {
+	b = binary.BigEndian.AppendUint32(appendFrame(b, 8, http2.FrameGoAway, 0, 0), last)
+	return binary.BigEndian.AppendUint32(b, uint32(code))
 }
 
 func appendSettings(b []byte, settings ...http2.Setting) []byte {

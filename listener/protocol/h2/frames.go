@@ -99,10 +99,7 @@ func (c *conn) takeBlock(part []byte, ended bool) error {
 	if !ended {
 		return nil
 	}
-	if _, err := c.decoder.Write(part); err != nil {
-		return decodingError
-	}
-	if c.decoder.Close() != nil {
+	if _, err := c.decoder.Write(part); err != nil || c.decoder.Close() != nil {
 		return decodingError
 	}
 	done := *b

@@ -122,7 +122,7 @@ func (c *conn) end(err error) {
 		c.abandon(s)
 	}
 	if code != 0 || err == errIdle || err == errSlow {
-		c.out = appendGoAway(c.out, c.last, http2.ErrCode(code), "")
+		c.out = appendGoAway(c.out, c.last, http2.ErrCode(code))
 	}
 	c.flush(byAnyone)
 	if reset, ok := c.nc.(interface{ Reset() }); ok && c.cut {

@@ -43,7 +43,7 @@ func (c *conn) goAway() {
 	c.goAwaySent = c.source.now
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.out = appendGoAway(c.out, math.MaxInt32, http2.ErrCodeNo, "")
+	c.out = appendGoAway(c.out, math.MaxInt32, http2.ErrCodeNo)
 	c.out = appendPing(c.out, 0, lastPing)
 }
 
@@ -56,7 +56,7 @@ func (c *conn) goAwayFinally() {
 	defer c.mu.Unlock()
 	if !c.final {
 		c.final = true
-		c.out = appendGoAway(c.out, c.last, http2.ErrCodeNo, "")
+		c.out = appendGoAway(c.out, c.last, http2.ErrCodeNo)
 	}
 }
 

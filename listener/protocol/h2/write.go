@@ -206,7 +206,8 @@ func (c *conn) flush(by writer) {
 	c.writing = true
 	for again := false; c.fill(); again = true {
 		leaves := by == byReader && again && (len(c.ready) > 0 || len(c.out) >= outSize)
-		o, n := c.takeOutput(), 0
+		o, n := taken{c.out, c.written, c.finished, c.over}, 0
+		c.out, c.written = c.spare[:0], c.doing[:0]
 		c.mu.Unlock()
 		if by == byPacer {
 			if now, able := c.nc.(interface{ WriteNow(b []byte) int }); able && !o.over {
@@ -259,12 +260,6 @@ type taken struct {
 	written  []*Stream // whose responses are in b, with something to do afterwards
 	finished int       // responses that end in b
 	over     bool      // the connection ends after it
-}
-
-func (c *conn) takeOutput() taken {
-	o := taken{c.out, c.written, c.finished, c.over}
-	c.out, c.written = c.spare[:0], c.doing[:0]
-	return o
 }
 
 // transmit writes the rest of output of which n bytes are written, and calls the functions that follow

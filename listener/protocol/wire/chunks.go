@@ -207,17 +207,10 @@ func kindOf(c byte) int {
 	case http1.IsControl(c) && c != '\r':
 		return control
 	}
-	switch c {
-	case ';':
-		return semicolon
-	case '=':
-		return equals
-	case '"':
-		return quote
-	case '\\':
-		return backslash
-	case '\r':
-		return cr
+	if mark, ok := marks[c]; ok {
+		return mark
 	}
 	return textByte
 }
+
+var marks = map[byte]int{';': semicolon, '=': equals, '"': quote, '\\': backslash, '\r': cr}

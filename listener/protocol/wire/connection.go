@@ -29,7 +29,7 @@ type Connection struct {
 	reading
 	stay *stay // nil where it is not possible
 	ending
-	sharing
+	shared bool // see IsShared
 	// after is called with the time when the response was written, or could not be written.
 	after   func(written time.Time)
 	written time.Time

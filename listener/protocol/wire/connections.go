@@ -136,11 +136,9 @@ func (c *Connections) Accept() (net.Conn, error) {
 		if suppressed, ok := c.refusals.Pass(time.Now()); ok {
 			c.log.Warn("cannot accept a connection", "error", err.Error(), "suppressed", suppressed)
 		}
-		timer := time.NewTimer(pause)
 		select {
-		case <-timer.C:
+		case <-time.After(pause):
 		case <-c.ended: // the next Accept returns the error
-			timer.Stop()
 		}
 	}
 }

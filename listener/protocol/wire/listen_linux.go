@@ -90,9 +90,8 @@ func (a *acceptor) Accept() (net.Conn, error) {
 	a.begun.Store(true)
 	err := waitError(a.raw.Read(a.try))
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		some := false
-		_ = a.raw.Control(func(fd uintptr) { some = a.once(fd) }) // nothing else closes it
-		if err = nil; !some {
+		_ = a.raw.Control(func(fd uintptr) { a.once(fd) }) // nothing else closes it
+		if err = nil; a.err != 0 {                         // none waits, or it cannot be accepted
 			_ = a.file.Close() // it was only read
 			err = net.ErrClosed
 		}

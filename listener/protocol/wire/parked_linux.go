@@ -26,7 +26,8 @@ type place struct {
 	socket *accepted // nil for a connection that cannot be parked
 	since  time.Duration
 	stays  bool // it could not be parked
-	quick  bool // its last request came soon after it was parked
+	soon   bool // its last request came soon after it was parked
+	quick  bool // it needs a goroutine, since its requests follow quickly
 	woken  bool // it was parked, and has something to read
 	late   bool // it was parked for too long
 }
@@ -40,12 +41,13 @@ func (c *Connections) openLot() { c.lot.Set = pollset.New(c.unpark) }
 func (c *Connections) unpark(e *pollset.Entry, due bool) {
 	conn := e.Owner.(*Connection)
 	p := &conn.place
-	p.late, p.stays = due && conn.delay.reply == nil && conn.talk == nil, false // a limit may come when a reply is delayed again
+	p.stays, p.quick = false, false
+	p.late = due && conn.delay.reply == nil && conn.talk == nil // a limit may come when a reply is delayed again
 	switch {
 	case !p.late:
 		conn.idle.Store(isBusy)
 		p.woken = true
-		p.quick = conn.delay.reply == nil && conn.requests >= fewRequests && c.clock.exactly()-p.since < leaveTime
+		p.soon = conn.delay.reply == nil && conn.requests > 0 && c.clock.exactly()-p.since < leaveTime
 		if conn.shared = conn.mayShare(); conn.shared {
 			c.Share(conn)
 			return
@@ -65,12 +67,14 @@ const fewRequests = 32
 // mayShare reports whether the goroutine of the set may serve the connection.
 func (c *Connection) mayShare() bool {
 	d := &c.delay
-	return c.from.Share != nil && !c.quick && !c.ended && d.reply == nil && d.rest == nil && c.secured == nil && !c.upgraded.Load() && !c.from.isEnding()
+	able := c.secured == nil && !c.upgraded.Load() && !c.ended && d.reply == nil && d.rest == nil
+	return able && (c.requests < fewRequests || !c.soon) && c.from.Share != nil && !c.from.isEnding()
 }
 
 // leave is called by the goroutine of the set before another one serves a connection, or before it is
 // closed; open reports which.
 func (l lot) leave(c *Connection, open bool) {
+	c.quick = c.soon
 	if s := c.place.socket; c.Stays {
 		s.mu.Lock()
 		defer s.mu.Unlock()

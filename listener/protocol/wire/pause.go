@@ -160,9 +160,7 @@ func (c *Connection) keep(b []byte) {
 func (c *Connection) sleep(until time.Time) pauseEnd {
 	var due <-chan time.Time
 	if !until.IsZero() {
-		timer := time.NewTimer(time.Until(until))
-		defer timer.Stop()
-		due = timer.C
+		due = time.After(time.Until(until))
 	}
 	p := &c.pausing
 	for {

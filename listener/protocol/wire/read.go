@@ -116,7 +116,7 @@ func (c *Connection) Read(b []byte) (int, error) {
 	c.leaveIdle()
 	c.noteRead()
 	if err != nil {
-		if err == errIdle || err == ErrShared || c.ended {
+		if err == errIdle || err == errShared || c.ended {
 			return n, err
 		}
 		if len(some) == 0 && c.isIdle() && errors.Is(err, os.ErrDeadlineExceeded) && !c.from.isEnding() {

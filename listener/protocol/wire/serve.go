@@ -22,8 +22,9 @@ import (
 
 // Handler answers requests.
 type Handler interface {
-	// Answer answers a plain request within the read that it arrived in, if that cannot block, and
-	// returns nil. Otherwise it returns what answers the request. The error is a write error.
+	// Answer answers a plain request within the read that it arrived in, if that cannot block, nor, on a
+	// connection that is shared, take long, and returns nil. Otherwise it returns what answers the request.
+	// The error is a write error.
 	Answer(c *Connection, p *Plain) (Later, error)
 	// Serve answers any other request, which has been read completely.
 	Serve(x *Exchange) error
@@ -45,8 +46,7 @@ var (
 	errHello  = errors.New("the client begins a TLS handshake")
 	errClosed = errors.New("the connection is already closed")
 	errDelay  = errors.New("the response is delayed")
-	// ErrShared is what a Handler returns for a request that may take long, on a connection that is shared.
-	ErrShared = errors.New("the goroutine serves other connections too")
+	errShared = errors.New("what follows may take long, and the goroutine serves other connections too")
 )
 
 // Serve serves the connection to its end, and closes it. Responses are collected in a buffer; what is in
@@ -65,9 +65,9 @@ func (c *Connection) Serve() error {
 	for {
 		err := c.loop()
 		switch {
-		case err != errIdle && err != errDelay && err != ErrShared:
+		case err != errIdle && err != errDelay && err != errShared:
 			return c.end(err)
-		case err != ErrShared && c.Park():
+		case err != errShared && c.Park():
 			return nil
 		case c.shared:
 			c.leaveShared()
@@ -110,6 +110,8 @@ func (c *Connection) loop() error {
 	for {
 		err := c.next()
 		switch {
+		case err != errIdle && c.mustLeave():
+			return errShared
 		case err == nil:
 			if last, err := c.answer(); last || err != nil {
 				return err
@@ -117,7 +119,7 @@ func (c *Connection) loop() error {
 			if c.delay.reply != nil {
 				return errDelay
 			}
-		case err == errIdle || err == ErrShared:
+		case err == errIdle:
 			return err
 		case err == errFull:
 			if err := c.grow(); err != nil {
@@ -141,15 +143,10 @@ func (c *Connection) next() error {
 		switch c.settle(); {
 		case c.unwritten:
 			return c.failed
-		case c.mayBlock():
-			return ErrShared
-		case c.upgraded.Load() || c.ended:
+		case c.mayBlock() || c.upgraded.Load() || c.ended:
 			return io.EOF
 		}
-		switch err := c.readHead(); {
-		case c.shared && !c.isPlain && err != errIdle && c.failed == nil:
-			return ErrShared
-		case err != nil || !c.isPlain || c.later != nil:
+		if err := c.readHead(); err != nil || !c.isPlain || c.later != nil {
 			return err
 		}
 		c.plain.Alone = c.in.Buffered() == c.size && len(c.held) == 0 && (c.out == nil || c.out.Buffered() == 0)
@@ -164,9 +161,7 @@ func (c *Connection) next() error {
 
 // answerPlain answers a plain request, or sets c.later to what answers it.
 func (c *Connection) answerPlain() (err error) {
-	if c.later, err = c.from.Handler.Answer(c, &c.plain); err == ErrShared {
-		return err
-	} else if err != nil {
+	if c.later, err = c.from.Handler.Answer(c, &c.plain); err != nil {
 		c.failed, c.unwritten = err, true
 	} else if c.later == nil {
 		c.finish()
@@ -187,10 +182,9 @@ func (c *Connection) settle() {
 
 // readHead reads until a whole head is buffered, and all of a plain request.
 func (c *Connection) readHead() error {
-	if c.arrived = c.heldAt; c.from.timed && c.hasMore() && !c.moved {
+	if c.arrived = c.heldAt; c.from.timed && c.hasMore() {
 		c.readAt = c.from.clock.exactly()
 	}
-	c.moved = false
 	in := c.input()
 	for c.later == nil {
 		b, _ := in.Peek(in.Buffered()) // what is buffered can be peeked at
@@ -218,7 +212,7 @@ func (c *Connection) readHead() error {
 // ends returns how a connection ends whose head could not be read.
 func (c *Connection) ends(err error) error {
 	b, _ := c.in.Peek(c.in.Buffered())
-	if c.cutOff = err != ErrShared && c.head.isInside(b); c.cutOff && err == io.EOF {
+	if c.cutOff = err != errShared && c.head.isInside(b); c.cutOff && err == io.EOF {
 		return cutShort
 	}
 	return err

@@ -1,19 +1,21 @@
 package wire
 
-// sharing is the state of a connection that is served by the goroutine of the set that it was parked in.
-// That serves others too, so it must not wait, and leaves all that may take long to another goroutine.
-type sharing struct {
-	shared bool
-	moved  bool // from that goroutine to another one, which reads the request again from the buffer
-}
+// A connection may be served by the goroutine of the set that it was parked in: it is shared. That goroutine
+// serves others too, so it must not wait, and leaves all that may take long to another one.
 
-// IsShared reports whether the goroutine that serves the connection serves others too: see ErrShared.
+// IsShared reports whether the goroutine that serves the connection serves others too, so that what may take
+// long is left to another one.
 func (c *Connection) IsShared() bool { return c.shared }
 
 // mayBlock reports whether the connection is shared, and it may take long to write the rest of a response,
 // or to close the connection.
 func (c *Connection) mayBlock() bool {
 	return c.shared && (c.delay.rest != nil || c.ended && c.lingers())
+}
+
+// mustLeave reports whether a shared connection that is not idle is served by another goroutine from now on.
+func (c *Connection) mustLeave() bool {
+	return c.mayBlock() || c.shared && c.failed == nil && !c.ended
 }
 
 // awaits reports whether a shared connection need not be read before its next event: its client sends
@@ -25,7 +27,9 @@ func (c *Connection) awaits() bool {
 // leaveShared makes another goroutine serve the connection.
 func (c *Connection) leaveShared() {
 	c.from.lot.leave(c, true)
-	c.head, c.isPlain = head{}, false
-	c.shared, c.moved = false, true
+	if c.later == nil { // otherwise the request was matched, which may have counted it, and is not read again
+		c.head, c.isPlain = head{}, false
+	}
+	c.shared = false
 	c.from.Resume(c)
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -20,16 +21,35 @@ func sharingBy(t *testing.T, h Handler) (p *parking, shared, others chan struct{
 	return p, shared, others
 }
 
+// slowly is stub, with requests of /slow that may take long.
+type slowly struct{ stub }
+
+func (s slowly) Answer(c *Connection, p *Plain) (Later, error) {
+	if string(p.Target) == "/slow" && c.IsShared() {
+		return slow{c}, nil
+	}
+	return s.stub.Answer(c, p)
+}
+
+// slow is the answer to such a request.
+type slow struct{ c *Connection }
+
+func (s slow) Serve() (last bool, err error) {
+	if s.c.IsShared() || string(s.c.plain.Target) != "/slow" {
+		return true, errors.New("it was not left to another goroutine")
+	}
+	_, err = io.WriteString(s.c, answered)
+	return false, err
+}
+
 // The first requests of a connection are served by the goroutine of the set, unless they may take long, are
 // not complete, are not alone, or their responses are not taken by the socket. Those that follow quickly
 // are served by a goroutine of the connection. The client gets the same responses in any case.
 func TestShared_WhatIsLeftToOthers(t *testing.T) {
 	long := bytes.Repeat([]byte("x"), 16<<20)
-	h := stub{
+	h := slowly{stub{
 		plain: func(c *Connection, p *Plain) error {
 			switch b := []byte(answered); {
-			case string(p.Target) == "/slow" && c.IsShared():
-				return ErrShared
 			case string(p.Target) == "/long":
 				for i := 0; i < len(long); i += 32 << 10 {
 					if _, err := c.Write(long[i : i+32<<10]); err != nil {
@@ -43,7 +63,7 @@ func TestShared_WhatIsLeftToOthers(t *testing.T) {
 			}
 		},
 		serve: func(x *Exchange) { _, _ = x.Conn.Write([]byte(answered)) },
-	}
+	}}
 	slow, last := strings.Replace(whole, "/ ", "/slow ", 1), strings.Replace(whole, "\r\n\r\n", "\r\nConnection: close\r\n\r\n", 1)
 	for name, c := range map[string]struct {
 		sent  []string
@@ -114,5 +134,18 @@ func TestShared_NotForLong(t *testing.T) {
 	asks(t, client, in, whole, 1)
 	if conn.Stays {
 		t.Error("the set still reports each input")
+	}
+}
+
+// A connection whose requests are left to others keeps its goroutine as soon as they follow quickly.
+func TestShared_OnceIfRequestsAreSlow(t *testing.T) {
+	p, shared, _ := sharingBy(t, slowly{})
+	client, in, conn := p.client(t)
+	conn.becomes(isParked)
+	for range 4 {
+		asks(t, client, in, strings.Replace(whole, "/ ", "/slow ", 1), 1)
+	}
+	if n := len(shared); n != 2 {
+		t.Errorf("the goroutine of the set got it %d times, want 2: for the first request, and the first that followed", n)
 	}
 }

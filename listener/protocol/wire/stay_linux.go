@@ -76,7 +76,7 @@ func (s *stay) once(fd uintptr) bool {
 		switch {
 		case errno == unix.EAGAIN && (s.parks || c.shared):
 			if s.err = errIdle; !s.parks {
-				s.err = ErrShared
+				s.err = errShared
 			}
 			return true
 		case errno == unix.EAGAIN:

@@ -24,10 +24,7 @@ var winsock = map[syscall.Errno]syscall.Errno{
 
 // Portable returns err as an error that errors.Is also matches by the name that other systems use.
 func Portable(err error) error {
-	var errno syscall.Errno
-	if !errors.As(err, &errno) {
-		return err
-	}
+	errno, _ := errors.AsType[syscall.Errno](err)
 	if name, ok := winsock[errno]; ok {
 		return socketError{err, name}
 	}
