@@ -18,7 +18,7 @@ files=$(git ls-files --cached --others --exclude-standard '*.go' | while read -r
 tests=$(grep '_test\.go$' <<<"$files")
 code=$(grep -v '_test\.go$' <<<"$files")
 # bench passes its environment on to the servers that it starts.
-inside=$(grep -vE '^(main|bench/command|internal/startup/.*|internal/harness/volume/.*|\.ci/.*)\.go$' <<<"$code")
+inside=$(grep -vE '^(main|bench/command|internal/startup/.*|internal/harness/.*|\.ci/.*)\.go$' <<<"$code")
 # In a bubble of testing/synctest, waiting for a duration takes no time.
 # shellcheck disable=SC2086
 waiting=$(grep -L 'testing/synctest' $tests)
