@@ -3,7 +3,7 @@
 # action.yml: CONFIG, COMMAND; PROGRAM, NAME, PORT, ARGUMENTS, REPORT.
 #
 # The exit code is that of mockserver run: 3 if the timing cannot be trusted.
-set -euo pipefail
+set -efuo pipefail # f: * in the arguments is no pattern
 report=${REPORT:-mockserver-report}
 mkdir -p "$report"
 status=0
