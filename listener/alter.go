@@ -3,7 +3,6 @@ package listener
 import (
 	"errors"
 	"math"
-	"sync/atomic"
 	"time"
 
 	"mockserver/config"
@@ -23,21 +22,16 @@ type Applied struct {
 	Fine bool
 }
 
-// applied holds the counters that Applied reports.
-type applied struct {
-	served, refused atomic.Uint64
-	last            atomic.Int64 // Unix nanoseconds
-	fine            atomic.Bool
-}
-
-func (a *applied) note(err error) {
-	a.fine.Store(err == nil)
-	if err != nil {
-		a.refused.Add(1)
-		return
+// count counts a specification that was accepted, or refused with an error. The caller holds s.applying.
+func (s *Server) count(err error) {
+	a := *s.applied.Load()
+	if a.Fine = err == nil; a.Fine {
+		a.Served++
+		a.Last = time.Now()
+	} else {
+		a.Refused++
 	}
-	a.served.Add(1)
-	a.last.Store(time.Now().UnixNano())
+	s.applied.Store(&a)
 }
 
 // Control is what the admin API needs of a server, and other programs do not.
@@ -57,12 +51,7 @@ func (c *Control) Data() *data.Sets { return c.compiler.Data }
 
 // Applied returns how many specifications were accepted and refused, when the latest accepted one
 // took effect, and whether none has been refused since.
-func (c *Control) Applied() Applied {
-	return Applied{
-		Served: c.applied.served.Load(), Refused: c.applied.refused.Load(),
-		Last: time.Unix(0, c.applied.last.Load()), Fine: c.applied.fine.Load(),
-	}
-}
+func (c *Control) Applied() Applied { return *c.applied.Load() }
 
 // Stopping reports whether Shutdown was called: no new connections are accepted, and requests in
 // progress are finished, unless the context of Shutdown ends first.

@@ -34,6 +34,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/internal/loglimit"
 	"mockserver/internal/pacer"
+	"mockserver/internal/wording"
 	"mockserver/listener/compile"
 	"mockserver/listener/observe/probe"
 	"mockserver/listener/observe/record"
@@ -162,7 +163,7 @@ type Server struct {
 	applying  sync.Mutex      // held during Apply and Alter; guards warnings and documents
 	warnings  syntax.Problems // the warnings of the current specification
 	documents []string        // log lines about the documents that are served, see logDocuments
-	applied   applied
+	applied   atomic.Pointer[Applied]
 
 	listener  *wire.Connections
 	probe     *probe.Probe          // nil before the server listens
@@ -246,6 +247,7 @@ func newServer(opts Options) *Server {
 			NoCORS: opts.NoCORS, CORSCredentials: opts.CORSCredentials, AccessLog: opts.AccessLog, ServerTiming: opts.ServerTiming, Stored: opts.WebhookStore != "",
 		}),
 	}
+	s.applied.Store(&Applied{})
 	s.compiler.Send = s.calls.NotifyMoved
 	s.handshakeLimiter = loglimit.New(handshakeLines, loglimit.LogSuppressed(s.log, "TLS handshake failed"))
 	if opts.Record != nil {
@@ -324,7 +326,7 @@ func (s *Server) apply(spec *config.Spec, earlier syntax.Problems) error {
 	if err == nil {
 		err = s.compiler.Recordings.Follow(spec.Upstreams)
 	}
-	s.applied.note(err)
+	s.count(err)
 	if err != nil {
 		return err
 	}
@@ -382,16 +384,18 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.listener.Flush()
 	s.end(nil)
 	if cut > 0 {
-		closing = errors.Join(closing, fmt.Errorf("%d %s cut off: %w", cut, requestsWere(cut), ctx.Err()))
+		were := "were"
+		if cut == 1 {
+			were = "was"
+		}
+		closing = errors.Join(closing, fmt.Errorf("%s %s cut off: %w", wording.Count(cut, "request"), were, ctx.Err()))
 	}
 	return closing
 }
 
 // Close stops the server immediately: it is Shutdown without waiting for the requests in flight.
 // The error says how many were cut off.
-func (s *Server) Close() error {
-	return s.Shutdown(ended())
-}
+func (s *Server) Close() error { return s.Shutdown(ended()) }
 
 // cutOff counts the requests of closed connections that had no response. A response may just
 // have been written, so the goroutines that serve connections get a moment to report that and end.
@@ -409,13 +413,6 @@ func (s *Server) cutOff(closed []*wire.Connection) int {
 		}
 	}
 	return n
-}
-
-func requestsWere(n int) string {
-	if n == 1 {
-		return "request was"
-	}
-	return "requests were"
 }
 
 // Done returns a channel that is closed when the server has stopped: at the end of Shutdown, or

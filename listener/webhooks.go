@@ -54,9 +54,7 @@ func ended() context.Context {
 }
 
 // Webhooks returns the statistics of the webhooks so far.
-func (s *Server) Webhooks() dispatcher.Stats {
-	return s.calls.Webhooks.Stats()
-}
+func (s *Server) Webhooks() dispatcher.Stats { return s.calls.Webhooks.Stats() }
 
 // CountWebhooks begins a tally of the webhooks that requests trigger from now on.
 func (s *Server) CountWebhooks() *dispatcher.Counters { return s.calls.Webhooks.Begin() }

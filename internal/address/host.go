@@ -67,6 +67,4 @@ func labelFault(label string) string {
 }
 
 // IsLetterOrDigit reports whether a byte is an ASCII letter or digit.
-func IsLetterOrDigit(b byte) bool {
-	return 'a' <= b|0x20 && b|0x20 <= 'z' || '0' <= b && b <= '9'
-}
+func IsLetterOrDigit(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' || '0' <= b && b <= '9' }

@@ -104,7 +104,7 @@ func (h *Head) end() error {
 	return nil
 }
 
-// Options returns the options in the value of a Connection header.
+// Options returns the items in the value of a header that is a list of tokens, such as Connection.
 func Options(value []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for option := range bytes.SplitSeq(value, []byte(",")) {

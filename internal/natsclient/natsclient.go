@@ -87,25 +87,19 @@ func Parse(text, what, stream, more string, param Param) (Servers, error) {
 
 // set sets one parameter.
 func (s *Servers) set(name, value string, param Param) (expected string, ok bool) {
+	if file := map[string]*string{"creds": &s.Creds, "ca": &s.CA, "cert": &s.Cert, "key": &s.Key}[name]; file != nil {
+		*file = value
+		return "a file name", value != ""
+	}
 	switch name {
-	case "creds":
-		s.Creds = value
-	case "ca":
-		s.CA = value
-	case "cert":
-		s.Cert = value
-	case "key":
-		s.Key = value
 	case "stream":
 		s.Stream = value
 		return "up to 64 letters, digits, - and _", streamName.MatchString(value)
 	case "replicas":
 		s.Replicas, _ = strconv.Atoi(value)
 		return "1, 3 or 5", slices.Contains([]string{"1", "3", "5"}, value)
-	default:
-		return param(name, value)
 	}
-	return "a file name", value != ""
+	return param(name, value)
 }
 
 var streamName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)

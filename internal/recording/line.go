@@ -131,11 +131,11 @@ func Read(from io.Reader, each func(*Line) error) (head Head, broken, err error)
 	for n := 1; ; n++ {
 		text, err := readLine(in, buf[:0])
 		buf = text
-		if err == io.EOF && len(text) == 0 {
+		if err == io.EOF {
 			return head, nil, nil
 		}
 		if err != nil {
-			return head, fmt.Errorf("line %d: %w", n, unexpected(err)), nil
+			return head, fmt.Errorf("line %d: %w", n, err), nil
 		}
 		if n == 1 {
 			if err := json.Unmarshal(text, &head); err != nil || head.Mockserver != "recording" {
@@ -170,14 +170,7 @@ func ReadFile(name string, each func(*Line) error) (broken, err error) {
 	return broken, err
 }
 
-func unexpected(err error) error {
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
-	}
-	return err
-}
-
-// readLine appends the next line without its end.
+// readLine appends the next line without its end. The error is io.EOF only if there is none.
 func readLine(in *bufio.Reader, line []byte) ([]byte, error) {
 	for {
 		part, err := in.ReadSlice('\n')
@@ -187,6 +180,8 @@ func readLine(in *bufio.Reader, line []byte) ([]byte, error) {
 			return line, errLong
 		case err == bufio.ErrBufferFull:
 			continue
+		case err == io.EOF && len(line) > 0:
+			return line, io.ErrUnexpectedEOF
 		case err != nil:
 			return line, err
 		}

@@ -18,19 +18,15 @@ func Label(name string) string {
 }
 
 // Clip truncates a text that a message quotes from a file.
-func Clip(text string) string {
-	const longest = 60
-	if len(text) <= longest {
-		return text
-	}
-	return strings.ToValidUTF8(text[:longest], "") + "…"
-}
+func Clip(text string) string { return Truncate(text, 60) }
 
 // Bounded truncates a message from another source, which may contain text that a client sent.
-func Bounded(message string) string {
-	const longest = 200
-	if len(message) <= longest {
-		return message
+func Bounded(message string) string { return Truncate(message, 200) }
+
+// Truncate truncates a text after a number of bytes, and marks the place with an ellipsis.
+func Truncate(text string, most int) string {
+	if len(text) <= most {
+		return text
 	}
-	return strings.ToValidUTF8(message[:longest], "") + "…"
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }

@@ -19,6 +19,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/internal/json"
 	"mockserver/internal/semantics"
+	"mockserver/internal/wording"
 )
 
 // exchange is a request and its answer, as provided by the reader of a format. Its data is valid
@@ -137,17 +138,8 @@ func (c *Collector) skip(x *exchange, why string) {
 	c.skipped[why]++
 	if c.skipped[why] <= shownSkips {
 		name := strings.ToUpper(x.method) + " " + x.url
-		c.draft.Lost(syntax.Pos{File: c.sources[len(c.sources)-1], Line: x.line, Column: x.column}, clip(name), "%s", why)
+		c.draft.Lost(syntax.Pos{File: c.sources[len(c.sources)-1], Line: x.line, Column: x.column}, wording.Truncate(name, 120), "%s", why)
 	}
-}
-
-// clip shortens a name for reports.
-func clip(name string) string {
-	const longest = 120
-	if len(name) <= longest {
-		return name
-	}
-	return strings.ToValidUTF8(name[:longest], "") + "…"
 }
 
 // maxMember is the longest value that a key may have, in bytes.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/internal/wording"
 )
 
 // Request contains the parts of a request that are checked, as they were sent. Check keeps no
@@ -143,8 +144,5 @@ func below(pointer, name string) string {
 }
 
 func token(name string) string {
-	if len(name) > maxToken {
-		name = strings.ToValidUTF8(name[:maxToken], "") + "…"
-	}
-	return jsonvalue.EscapePointer(name)
+	return jsonvalue.EscapePointer(wording.Truncate(name, maxToken))
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/internal/wording"
 )
 
 // schema checks a value against a schema. It adds a violation for each place in the value that does
@@ -128,10 +129,7 @@ func (t reporter) reason(f *fault, at string) string {
 	inside.report(f)
 	reason := ""
 	if v := found.verdict(); v != nil {
-		reason = v.Violations[0].Message
-		if len(reason) > maxReason {
-			reason = strings.ToValidUTF8(reason[:maxReason], "") + "…"
-		}
+		reason = wording.Truncate(v.Violations[0].Message, maxReason)
 		if below := strings.TrimPrefix(v.Violations[0].Pointer, at); below != "" {
 			reason = below + " " + reason
 		}

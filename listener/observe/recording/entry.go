@@ -1,7 +1,6 @@
 package recording
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"hash"
@@ -11,6 +10,7 @@ import (
 	"unsafe"
 
 	"mockserver/fetcher/upstream"
+	"mockserver/internal/http1"
 	"mockserver/internal/recording"
 	"mockserver/matcher"
 )
@@ -153,9 +153,7 @@ func (e *Entry) message(m *recording.Message, p *part) {
 	var named [][]byte
 	header := matcher.Header(e.at(p.header))
 	for value := range header.Values("Connection") {
-		for name := range bytes.SplitSeq(value, []byte(",")) {
-			named = append(named, bytes.TrimSpace(name))
-		}
+		named = http1.AppendNames(named, value)
 	}
 	for name, value := range header.All() {
 		if !upstream.IsHopByHop(name, named) {

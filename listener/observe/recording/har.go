@@ -87,6 +87,7 @@ func query(from string) (all [][2]string) {
 	return all
 }
 
+// unescaped returns a name or value in a query as it is meant, or as it is if it is not valid.
 func unescaped(text string) string {
 	if plain, err := url.QueryUnescape(text); err == nil {
 		return plain

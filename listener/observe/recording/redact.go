@@ -6,7 +6,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -128,17 +127,9 @@ func (r *Recorder) redactForm(query string, names []string) string {
 	pairs := strings.Split(query, "&")
 	for i, pair := range pairs {
 		name, value, ok := strings.Cut(pair, "=")
-		plain, err := url.QueryUnescape(name)
-		if err != nil {
-			plain = name
+		if ok && value != "" && slices.Contains(names, unescaped(name)) {
+			pairs[i] = name + "=" + r.redacted(unescaped(value))
 		}
-		if !ok || value == "" || !slices.Contains(names, plain) {
-			continue
-		}
-		if text, err := url.QueryUnescape(value); err == nil {
-			value = text
-		}
-		pairs[i] = name + "=" + r.redacted(value)
 	}
 	return strings.Join(pairs, "&")
 }

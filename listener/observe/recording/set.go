@@ -199,16 +199,8 @@ func (s *Set) usedTaps() map[string]*Tap {
 	return used
 }
 
-// directoryOf returns the directory of a recording that is declared in a file in dir, which is ""
-// for the working directory.
-func directoryOf(dir string, declared *item.Record) string {
-	if dir != "" && !filepath.IsAbs(declared.To) {
-		return filepath.Join(dir, declared.To)
-	}
-	return declared.To
-}
-
-// open begins a recording of an upstream with Open, or tries. The caller must hold s.changing.
+// open begins a recording of an upstream with Open, or tries. It is declared in a file in dir, which
+// is "" for the working directory. The caller must hold s.changing.
 func (s *Set) open(open func(Options) (*Recorder, error), t *Tap, name, url, dir string, declared item.Record) (*Recorder, error) {
 	condition, problems := renderer.CompileCondition(declared.If, s.scope)
 	if err := problems.Err(); err != nil {
@@ -218,9 +210,14 @@ func (s *Set) open(open func(Options) (*Recorder, error), t *Tap, name, url, dir
 	if condition != nil {
 		holds = condition.Holds
 	}
+	if dir != "" && !filepath.IsAbs(declared.To) {
+		dir = filepath.Join(dir, declared.To)
+	} else {
+		dir = declared.To
+	}
 	s.last++
 	return open(Options{
-		ID: strconv.Itoa(s.last), Upstream: name, URL: url, Dir: directoryOf(dir, &declared), Declared: declared, If: holds, Log: s.log,
+		ID: strconv.Itoa(s.last), Upstream: name, URL: url, Dir: dir, Declared: declared, If: holds, Log: s.log,
 		before: t.Recorder(), lost: &s.lost,
 	})
 }

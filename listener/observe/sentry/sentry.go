@@ -24,6 +24,7 @@ import (
 	sentrygo "github.com/getsentry/sentry-go"
 
 	"mockserver/fetcher"
+	"mockserver/internal/wording"
 )
 
 // Limits of error reports.
@@ -164,8 +165,7 @@ func (r *Reporter) Failed(code, endpoint, declared string, err error) {
 		return
 	}
 	rep := report{code: code, endpoint: endpoint}
-	var p *fetcher.Panic
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*fetcher.Panic](err); ok {
 		rep.panicked, rep.message, rep.stack = true, panicText(p.Value), p.Stack
 	} else if declared == "" {
 		rep.message = err.Error()
@@ -338,10 +338,10 @@ func (r *Reporter) event(rep report) *sentrygo.Event {
 		Release:    r.release,
 		Tags:       map[string]string{"code": rep.code},
 	}
-	exception := sentrygo.Exception{Type: rep.code, Value: clipped(rep.message, maxReported)}
+	exception := sentrygo.Exception{Type: rep.code, Value: wording.Truncate(rep.message, maxReported-len("…"))}
 	if rep.endpoint != "" {
 		endpoint, _, _ := strings.Cut(rep.endpoint, "?")
-		e.Tags["endpoint"] = clipped(endpoint, 200)
+		e.Tags["endpoint"] = wording.Truncate(endpoint, 200-len("…"))
 	}
 	if rep.panicked {
 		e.Level = sentrygo.LevelFatal
@@ -353,14 +353,6 @@ func (r *Reporter) event(rep report) *sentrygo.Event {
 	}
 	e.Exception = []sentrygo.Exception{exception}
 	return e
-}
-
-// clipped returns at most n bytes of a text.
-func clipped(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n-len("…")], "") + "…"
 }
 
 // stacktrace returns the stack of a panic, without the calls that recovered the panic and those of

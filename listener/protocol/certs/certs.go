@@ -8,6 +8,7 @@
 package certs
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
@@ -108,10 +109,7 @@ func Open(opts Options, log *slog.Logger) (*Store, error) {
 	if err := opts.check(); err != nil {
 		return nil, err
 	}
-	s := &Store{opts: opts, log: log, authority: opts.Authority}
-	if log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
+	s := &Store{opts: opts, log: cmp.Or(log, slog.New(slog.DiscardHandler)), authority: opts.Authority}
 	if len(opts.Protocols) == 0 {
 		s.opts.Protocols = []string{"http/1.1"}
 	}

@@ -31,7 +31,9 @@ func index(pairs []*tls.Certificate) map[string][]*tls.Certificate {
 func (st *state) choose(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	name := strings.ToLower(hello.ServerName)
 	if name == "" {
-		name = localIP(hello.Conn)
+		if tcp, ok := hello.Conn.LocalAddr().(*net.TCPAddr); ok {
+			name = tcp.IP.String()
+		}
 	}
 	if cert := fitting(st.byName[name], hello); cert != nil {
 		return cert, nil
@@ -51,24 +53,13 @@ func (st *state) choose(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 // certificate, with which the handshake fails with a reason. It returns nil if there are no
 // certificates.
 func fitting(certs []*tls.Certificate, hello *tls.ClientHelloInfo) *tls.Certificate {
-	if len(certs) == 0 {
-		return nil
-	}
-	for _, cert := range certs[:len(certs)-1] {
-		if hello.SupportsCertificate(cert) == nil {
+	for _, cert := range certs {
+		if len(certs) == 1 || hello.SupportsCertificate(cert) == nil {
 			return cert
 		}
 	}
-	if last := certs[len(certs)-1]; len(certs) == 1 || hello.SupportsCertificate(last) == nil {
-		return last
+	if len(certs) == 0 {
+		return nil
 	}
 	return certs[0]
-}
-
-// localIP returns the address that the client has connected to.
-func localIP(conn net.Conn) string {
-	if tcp, ok := conn.LocalAddr().(*net.TCPAddr); ok {
-		return tcp.IP.String()
-	}
-	return ""
 }

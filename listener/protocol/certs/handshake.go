@@ -115,12 +115,7 @@ func explain(err error) *Failure {
 
 // looksLikeHTTP reports whether bytes begin like a request.
 func looksLikeHTTP(b []byte) bool {
-	for _, method := range []string{"GET /", "POST ", "PUT /", "HEAD ", "DELET", "PATCH", "OPTIO", "CONNE", "PRI *"} {
-		if string(b) == method {
-			return true
-		}
-	}
-	return false
+	return slices.Contains([]string{"GET /", "POST ", "PUT /", "HEAD ", "DELET", "PATCH", "OPTIO", "CONNE", "PRI *"}, string(b))
 }
 
 // counts are the numbers of handshakes by result, by whether a session was resumed, and by version.

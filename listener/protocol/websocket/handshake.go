@@ -1,7 +1,6 @@
 package websocket
 
 import (
-	"bytes"
 	"crypto/sha1"
 	"encoding/base64"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"slices"
 
 	"mockserver/internal/ascii"
+	"mockserver/internal/http1"
 	"mockserver/internal/wording"
 	"mockserver/listener/reply"
 	"mockserver/matcher"
@@ -29,9 +29,7 @@ func hasOption(r *matcher.Request, name, option string) bool {
 // options returns the items of a header whose value is a list.
 func options(r *matcher.Request, name string) (all [][]byte) {
 	for line := range r.In.Header.Values(name) {
-		for one := range bytes.SplitSeq(line, []byte{','}) {
-			all = append(all, ascii.TrimBlanks(one))
-		}
+		all = slices.AppendSeq(all, http1.Options(line))
 	}
 	return all
 }

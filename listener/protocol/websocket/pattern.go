@@ -10,6 +10,7 @@ import (
 
 	"mockserver/config/syntax"
 	view "mockserver/internal/json"
+	"mockserver/internal/list"
 	"mockserver/internal/tags"
 	"mockserver/internal/wording"
 	"mockserver/renderer/scalar"
@@ -160,10 +161,7 @@ func shapeOf(v view.Value) shape {
 		s.text = string(v.AppendText(nil))
 		s.any = s.text == placeholder
 		if parts := strings.Split(s.text, placeholder); len(parts) > 1 {
-			for i := range parts {
-				parts[i] = regexp.QuoteMeta(parts[i])
-			}
-			s.like = regexp.MustCompile(`\A(?s:` + strings.Join(parts, ".*") + `)\z`) // always compiles
+			s.like = regexp.MustCompile(`\A(?s:` + strings.Join(list.Map(parts, regexp.QuoteMeta), ".*") + `)\z`) // always compiles
 		}
 	}
 	return s

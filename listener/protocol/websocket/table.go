@@ -3,6 +3,7 @@ package websocket
 import (
 	"mockserver/config/item"
 	"mockserver/config/syntax"
+	"mockserver/internal/list"
 	"mockserver/listener/observe/record"
 	"mockserver/matcher"
 	"mockserver/matcher/nearest"
@@ -63,9 +64,5 @@ func (t *Table) Nearest(r *matcher.Request, limit int) []string {
 	if t == nil {
 		return nil
 	}
-	var reasons []string
-	for _, near := range t.index.Find(r, limit) {
-		reasons = append(reasons, t.sockets[near.Index].name+" ("+near.Why+")")
-	}
-	return reasons
+	return list.Map(t.index.Find(r, limit), func(n nearest.Near) string { return t.sockets[n.Index].name + " (" + n.Why + ")" })
 }
