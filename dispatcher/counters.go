@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"sync/atomic"
+	"time"
 
 	"mockserver/internal/histogram"
 )
@@ -49,4 +50,30 @@ func (q *Queue) Begin() *Counters {
 	t := new(Counters)
 	q.counters.Store(t)
 	return t
+}
+
+// Stats counts the deliveries of a queue.
+type Stats struct {
+	Pending  int64 `json:"pending" doc:"webhooks that are waiting or being sent"` // including Due and InFlight
+	Due      int64 `json:"due" doc:"pending webhooks that are due and wait for a worker"`
+	InFlight int64 `json:"in_flight" doc:"pending webhooks that are being sent"`
+
+	Delivered int64 `json:"delivered" doc:"webhooks that were delivered"` // with a response status below 400
+	Retried   int64 `json:"retried" doc:"attempts after the first"`
+	Dead      int64 `json:"dead" doc:"webhooks that were given up after their last attempt"`
+	Cancelled int64 `json:"cancelled" doc:"webhooks that were cancelled"`
+	Refused   int64 `json:"refused" doc:"webhooks that were not accepted because too many were pending"` // or the queue was closed, or the store refused them
+	Abandoned int64 `json:"-"`                                                                           // left only in memory when the queue was closed
+	Kept      int64 `json:"-"`                                                                           // left in the store when the queue was closed, or because another process sends them
+	Lost      int64 `json:"lost,omitempty" doc:"minimum number of records of the webhook store that could not be read"`
+	Restored  int64 `json:"restored,omitempty" doc:"webhooks that were read from the store, left there by this server before a restart or by another one"`
+	Unstored  int64 `json:"unstored,omitempty" doc:"webhooks that were accepted although the store refused them"`
+
+	// Lag is how late first attempts were sent: the time from when they were due until there was a
+	// connection to write the request to. If the target could not be reached, the time until the
+	// attempt began counts.
+	Lag histogram.Snapshot `json:"-"`
+	// Oldest is the longest time that a delivery or retry that is due has been waiting for a
+	// worker; 0 if none is waiting.
+	Oldest time.Duration `json:"-"`
 }

@@ -1,6 +1,9 @@
 package dispatcher
 
 import (
+	"fmt"
+	"time"
+
 	"mockserver/dispatcher/client"
 	"mockserver/internal/wheel"
 )
@@ -43,7 +46,12 @@ func (p *pool[K, V]) enter(key K, value V) uint32 {
 	if p.numbers == nil {
 		p.numbers = map[K]uint32{}
 	}
-	n := p.number()
+	n, last := uint32(len(p.shared)), len(p.free)-1
+	if last >= 0 {
+		n, p.free = p.free[last], p.free[:last]
+	} else {
+		p.shared = append(p.shared, sharing[K, V]{})
+	}
 	p.shared[n] = sharing[K, V]{key: key, value: value}
 	p.numbers[key] = n
 	return n
@@ -51,16 +59,6 @@ func (p *pool[K, V]) enter(key K, value V) uint32 {
 
 // hold adds a holder.
 func (p *pool[K, V]) hold(n uint32) { p.shared[n].holders++ }
-
-func (p *pool[K, V]) number() uint32 {
-	if last := len(p.free) - 1; last >= 0 {
-		n := p.free[last]
-		p.free = p.free[:last]
-		return n
-	}
-	p.shared = append(p.shared, sharing[K, V]{})
-	return uint32(len(p.shared) - 1)
-}
 
 // release removes a holder.
 func (p *pool[K, V]) release(n uint32) {
@@ -83,16 +81,14 @@ func (l *ledger) add(a *arrival) (id uint32, err error) {
 		f.counters = a.counters
 		w = l.webhooks.enter(tallied{a.Webhook, a.counters}, f)
 	}
+	l.webhooks.hold(w)
 	t, err := l.target(l.webhooks.at(w), a.parts)
 	if err != nil {
-		l.webhooks.hold(w)
 		l.webhooks.release(w)
 		return 0, err
 	}
-	l.webhooks.hold(w)
 	l.targets.hold(t)
-	id = l.free
-	if id != 0 {
+	if id = l.free; id != 0 {
 		l.free = l.entries.At(id).next
 	} else {
 		l.used++
@@ -155,3 +151,30 @@ func (l *ledger) peek(id uint32) (*entry, *form, *target) {
 	}
 	return l.get(id)
 }
+
+// entry is one pending delivery.
+type entry struct {
+	due     time.Duration // on the queue's clock
+	parts   []byte
+	id      uint64 // ID in the store; 0 without a store; see unstored
+	next    uint32 // in the list of its target's ready entries, or in the list of free entries
+	webhook uint32
+	target  uint32
+	attempt uint16
+	depth   uint8
+	state   state
+}
+
+// name returns the ID of an entry. Numbers are reused, so the ID includes the due time.
+func (e *entry) name(id uint32) string { return fmt.Sprintf("%d-%d", id, int64(e.due)) }
+
+// state is the stage that an entry is in.
+type state uint8
+
+const (
+	free      state = iota // not a delivery
+	waiting                // in the timing wheel
+	ready                  // at its target, waiting for a worker
+	inFlight               // with a worker
+	cancelled              // at its target, but must not be sent
+)

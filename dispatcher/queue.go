@@ -116,12 +116,8 @@ type actor struct {
 // Open starts a queue.
 func Open(opts Options) (*Queue, error) {
 	opts.MaxPending = cmp.Or(opts.MaxPending, defaultMaxPending)
-	if opts.Workers == 0 {
-		opts.Workers = defaultWorkers
-	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Workers = cmp.Or(opts.Workers, defaultWorkers)
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	q := &Queue{
 		log:        opts.Logger,
 		began:      time.Now(),
@@ -261,7 +257,9 @@ func (q *Queue) Start(d Delivery, written time.Time) {
 // returns ErrClosed.
 func (q *Queue) Close(ctx context.Context) (Stats, error) {
 	if q.closed.Swap(true) {
-		return q.closedBefore(ctx)
+		q.await(ctx)
+		<-q.shut
+		return q.snapshot(), ErrClosed
 	}
 	defer close(q.shut)
 	q.await(ctx)
@@ -270,13 +268,6 @@ func (q *Queue) Close(ctx context.Context) (Stats, error) {
 		err = q.store.Close()
 	}
 	return q.snapshot(), err
-}
-
-// closedBefore implements Close when the queue is already closed.
-func (q *Queue) closedBefore(ctx context.Context) (Stats, error) {
-	q.await(ctx)
-	<-q.shut
-	return q.snapshot(), ErrClosed
 }
 
 // await waits until the actor stops, which is when ctx ends or earlier.

@@ -106,10 +106,8 @@ func (j *job) appendRequest(dst []byte, now time.Time) (request, body []byte, er
 	d := f.declared
 	if own.URL == nil && own.Header == nil {
 		dst = append(dst, f.head...)
-	} else {
-		if dst, d, err = f.appendOwnHead(dst, own); err != nil {
-			return dst, nil, err
-		}
+	} else if dst, d, err = f.appendOwnHead(dst, own); err != nil {
+		return dst, nil, err
 	}
 	if body = own.Body; body == nil {
 		body = f.Body

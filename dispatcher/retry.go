@@ -9,9 +9,13 @@ type Retry struct {
 	MaxBackoff time.Duration // the longest wait
 }
 
-// after returns how long to wait after the given number of attempts. jitter, in [0, 1), spreads the
-// waits of deliveries that failed together over the second half of the back-off.
-func (r Retry) after(attempts int, jitter float64) time.Duration {
+// wait returns how long to wait after the given number of attempts: as long as the target requested
+// with Retry-After, up to MaxBackoff, or the back-off. jitter, in [0, 1), spreads the back-off of
+// deliveries that failed together over its second half.
+func (r Retry) wait(attempts int, requested time.Duration, jitter float64) time.Duration {
+	if requested > 0 {
+		return min(requested, r.MaxBackoff)
+	}
 	wait := r.Backoff
 	for range attempts - 1 {
 		if wait >= r.MaxBackoff/2 {
@@ -22,13 +26,4 @@ func (r Retry) after(attempts int, jitter float64) time.Duration {
 	}
 	wait = min(wait, r.MaxBackoff)
 	return wait/2 + time.Duration(jitter*float64(wait-wait/2))
-}
-
-// wait returns the wait that the target requested with Retry-After, up to MaxBackoff, or the result
-// of after if it requested none.
-func (r Retry) wait(attempts int, requested time.Duration, jitter float64) time.Duration {
-	if requested > 0 {
-		return min(requested, r.MaxBackoff)
-	}
-	return r.after(attempts, jitter)
 }

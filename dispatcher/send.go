@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -61,24 +62,17 @@ func (s *sender) work(j job) {
 		r.brokenOff = r.err != nil && s.pool.Closed()
 		s.finish(r)
 	}()
-	r.status, r.retryAfter, r.err = s.attempt(&j)
-}
-
-// attempt makes one attempt. It returns the status of the response and the wait that the target
-// requests before a retry.
-func (s *sender) attempt(j *job) (status int, retryAfter time.Duration, err error) {
 	x := s.exchanges.Get().(*client.Exchange)
-	status, err = s.exchange(j, x, time.Now())
-	if err == nil {
-		retryAfter = x.RetryAfter
+	if r.status, r.err = s.attempt(&j, x, time.Now()); r.err == nil {
+		r.retryAfter = x.RetryAfter
 	}
 	if x.Small() {
 		s.exchanges.Put(x)
 	}
-	return status, retryAfter, err
 }
 
-func (s *sender) exchange(j *job, x *client.Exchange, began time.Time) (status int, err error) {
+// attempt makes one attempt, and returns the status of the response.
+func (s *sender) attempt(j *job, x *client.Exchange, began time.Time) (status int, err error) {
 	var body []byte
 	if x.Request, body, err = j.appendRequest(x.Request[:0], began); err != nil {
 		return 0, err
@@ -126,3 +120,38 @@ func (s *sender) close() {
 	s.working.Wait()
 	s.workers.Release()
 }
+
+// result is the result of an attempt.
+type result struct {
+	entry   uint32
+	webhook *Webhook
+	attempt int
+	status  int // of the response; 0 if there is none
+	// retryAfter is the wait that the target requested before a retry; 0 if it requested none.
+	retryAfter time.Duration
+	err        error // why there is no response
+	// brokenOff is set if the attempt failed after the end of the queue had closed the connections.
+	brokenOff bool
+}
+
+func (r *result) delivered() bool { return r.err == nil && r.status < 400 }
+
+// unsent reports whether nothing was written because the store did not allow it.
+func (r *result) unsent() bool { return r.err == errNotNow || r.err == errElsewhere }
+
+// reason returns why an attempt failed, as a text of limited length.
+func (r *result) reason() string {
+	if r.err == nil {
+		return fmt.Sprintf("status %d", r.status)
+	}
+	text := r.err.Error()
+	return strings.ToValidUTF8(text[:min(len(text), maxReason)], "")
+}
+
+// again reports whether another attempt follows.
+func (r *result) again() bool {
+	return !r.delivered() && r.attempt < r.webhook.Retry.Attempts && (r.err != nil || r.status == 429 || r.status >= 500)
+}
+
+// maxReason is the maximum length of the reason that is kept for a failed attempt, in bytes.
+const maxReason = 200

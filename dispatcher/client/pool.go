@@ -37,7 +37,6 @@ type Pool struct {
 	cancel  context.CancelFunc
 	sweep   *time.Timer
 	sweeps  bool // the timer is running
-	closed  bool
 }
 
 // Conn is one connection. The caller that got it from Pool.Get has exclusive use of it until Put or
@@ -82,7 +81,7 @@ func NewPool(limit int) *Pool {
 		open:  map[*Conn]struct{}{},
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	p.sweep = time.AfterFunc(time.Hour, p.closeOld)
+	p.sweep = time.AfterFunc(time.Hour, func() { p.closeOld(idleTime) })
 	p.sweep.Stop()
 	return p
 }
@@ -232,7 +231,7 @@ func (p *Pool) enter(c *Conn) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.dialing--
-	if p.closed {
+	if p.Closed() {
 		_ = c.plain.Close() // it was never used
 		return ErrClosed
 	}
@@ -252,7 +251,7 @@ func (p *Pool) Drop(c *Conn) {
 func (p *Pool) Put(c *Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed { // Close has closed the connection
+	if p.Closed() { // Close has closed the connection
 		return
 	}
 	c.since = time.Now()
@@ -263,30 +262,22 @@ func (p *Pool) Put(c *Conn) {
 	}
 }
 
-// closeOld closes the connections that have been idle for idleTime.
-func (p *Pool) closeOld() {
+// CloseIdle closes the idle connections.
+func (p *Pool) CloseIdle() { p.closeOld(0) }
+
+// closeOld closes the connections that have been idle for an age.
+func (p *Pool) closeOld(age time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for to := range p.idle {
-		for len(p.idle[to]) > 0 && time.Since(p.idle[to][0].since) >= idleTime {
+		for len(p.idle[to]) > 0 && time.Since(p.idle[to][0].since) >= age {
 			p.closeFirst(to)
 		}
 		p.forget(to)
 	}
 	oldest := p.oldest()
-	if p.sweeps = oldest != nil && !p.closed; p.sweeps {
+	if p.sweeps = oldest != nil && !p.Closed(); p.sweeps {
 		p.sweep.Reset(idleTime - time.Since(oldest.since))
-	}
-}
-
-// CloseIdle closes the idle connections.
-func (p *Pool) CloseIdle() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for target := range p.idle {
-		for len(p.idle[target]) > 0 {
-			p.closeFirst(target)
-		}
 	}
 }
 
@@ -294,7 +285,6 @@ func (p *Pool) CloseIdle() {
 func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.closed = true
 	p.cancel()
 	p.sweep.Stop()
 	for c := range p.open {
@@ -305,8 +295,4 @@ func (p *Pool) Close() {
 }
 
 // Closed reports whether Close was called.
-func (p *Pool) Closed() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.closed
-}
+func (p *Pool) Closed() bool { return p.ctx.Err() != nil }

@@ -233,7 +233,7 @@ func TestPool_Lists(t *testing.T) {
 	c.Put(all[2])
 	c.Put(all[5])
 	all[2].since = time.Now().Add(-2 * idleTime)
-	c.closeOld()
+	c.closeOld(idleTime)
 	if got := order(); got != "b 0 1 0 0" {
 		t.Errorf("after closing the old: %s", got)
 	}

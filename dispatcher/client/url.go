@@ -43,18 +43,14 @@ func CutURL(from []byte) (l Location, err error) {
 // AppendTarget appends the target of the URL, which identifies its connections: scheme, host and
 // port, such as "http://host:8080". The text after "://" is an address to dial.
 func (l *Location) AppendTarget(dst []byte) []byte {
-	port := l.port
+	scheme, port := "http://", []byte("80")
 	if l.secure {
-		dst = append(dst, "https://"...)
-		if len(port) == 0 {
-			port = []byte("443")
-		}
-	} else {
-		dst = append(dst, "http://"...)
-		if len(port) == 0 {
-			port = []byte("80")
-		}
+		scheme, port = "https://", []byte("443")
 	}
+	if len(l.port) > 0 {
+		port = l.port
+	}
+	dst = append(dst, scheme...)
 	address, zone, zoned := bytes.Cut(l.host, []byte("%25"))
 	dst = ascii.AppendLower(dst, address)
 	if zoned { // the names of interfaces are case-sensitive

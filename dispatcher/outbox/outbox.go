@@ -286,9 +286,7 @@ func (o *Outbox) Close() error {
 	<-o.ended
 	o.mu.Lock()
 	err := o.err
-	if err == nil {
-		o.err = ErrClosed
-	}
+	o.err = cmp.Or(err, ErrClosed)
 	o.mu.Unlock()
 	return errors.Join(err, o.out.Close(), o.lock.Close())
 }

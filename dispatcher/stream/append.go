@@ -94,7 +94,7 @@ func (s *Stream) refuse() {
 // append publishes a batch, and sets the IDs of its entries. It returns an error unless the stream
 // has acknowledged the batch while the lease was valid.
 func (s *Stream) append(requests []*request) error {
-	b := s.newBatch(len(requests))
+	b, before := s.newBatch(len(requests))
 	if b == nil {
 		return ErrAway
 	}
@@ -105,7 +105,6 @@ func (s *Stream) append(requests []*request) error {
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, publishWithin)
 	defer cancel()
-	before := s.acked(b.log)
 	ack, err := s.js.Publish(ctx, s.subject(b.log.name, "log"), appendRecords(nil, b.key, entries), jetstream.WithExpectStream(s.at.Stream))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,24 +129,19 @@ func (s *Stream) append(requests []*request) error {
 	return nil
 }
 
-// newBatch registers a batch of n entries; it returns nil if there is no log to append to.
-func (s *Stream) newBatch(n int) *batch {
+// newBatch registers a batch of n entries; it returns nil if there is no log to append to. It also
+// returns the largest sequence that was acknowledged before.
+func (s *Stream) newBatch(n int) (b *batch, acked uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.own == nil {
-		return nil
+		return nil, 0
 	}
-	b := &batch{log: s.own, key: s.key, open: everything(n)}
+	b = &batch{log: s.own, key: s.key, open: everything(n)}
 	s.key++
 	s.batches[b.key] = b
 	b.log.live++
-	return b
-}
-
-func (s *Stream) acked(l *ownedLog) uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return l.acked
+	return b, b.log.acked
 }
 
 // sweep schedules the deletion of the messages of a log that were not acknowledged, because their

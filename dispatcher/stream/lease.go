@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,11 +55,7 @@ func (s *Stream) measure() {
 func (s *Stream) holding() []*ownedLog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]*ownedLog, 0, len(s.held))
-	for _, l := range s.held {
-		all = append(all, l)
-	}
-	return all
+	return slices.Collect(maps.Values(s.held))
 }
 
 // renewAll renews all leases, and begins a log if there is none to append to. If a lease cannot be
@@ -215,8 +213,8 @@ func (s *Stream) claim(ctx context.Context, name string) {
 	if err != nil {
 		return // the lease expires
 	}
-	l := &ownedLog{name: name, bucket: bucket}
-	l.clear()
+	l := newLog(name)
+	l.bucket = bucket
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.seen, name)
@@ -257,8 +255,7 @@ func (s *Stream) release(ctx context.Context, l *ownedLog) {
 // begin begins a log of this process.
 func (s *Stream) begin(ctx context.Context) error {
 	host, _ := os.Hostname()
-	l := &ownedLog{name: fmt.Sprintf("%s-%08x", notInSubjects.ReplaceAllString(host, "-"), rand.Uint32())}
-	l.clear()
+	l := newLog(fmt.Sprintf("%s-%08x", notInSubjects.ReplaceAllString(host, "-"), rand.Uint32()))
 	began := time.Now()
 	revision, err := s.leases.Create(ctx, l.name, s.token)
 	if err == nil {

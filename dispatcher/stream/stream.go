@@ -178,9 +178,8 @@ func (s *Stream) compare(created time.Time) {
 		"store", s.at.String(), "messages", len(s.batches))
 }
 
-// clear prepares the maps of a log.
-func (l *ownedLog) clear() {
-	l.changed, l.partial = map[*batch]struct{}{}, map[*batch]struct{}{}
+func newLog(name string) *ownedLog {
+	return &ownedLog{name: name, changed: map[*batch]struct{}{}, partial: map[*batch]struct{}{}}
 }
 
 func (s *Stream) subject(log, kind string) string { return s.at.Stream + "." + log + "." + kind }
