@@ -2,6 +2,7 @@ package fetcher
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,10 +62,7 @@ func (s *Source) keepsCopies() bool { return s.ext.TTL > 0 || s.ext.StaleIfError
 // flight fetches a URL, once for all concurrent requests for it. The fetch belongs to the loader:
 // it is not canceled when the request that started it ends.
 func (s *Source) flight(target string) *kept {
-	timeout := s.ext.Timeout
-	if timeout <= 0 {
-		timeout = item.DefaultFetchTimeout
-	}
+	timeout := cmp.Or(max(s.ext.Timeout, 0), item.DefaultFetchTimeout)
 	key := fmt.Sprint(s.space, timeout, " ", target)
 	result := <-s.loader.flights.DoChan(key, func() (any, error) {
 		return s.loader.fetch(s.client, target, timeout), nil

@@ -94,6 +94,7 @@ func NewLoader(opts Options) *Loader {
 		reloads:   make(chan struct{}, maxReloads),
 		sheets:    make(chan struct{}, maxSheets),
 	}
+	l.scratch.New = func() any { return new(make([]byte, 0, scratchSize)) }
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
@@ -118,13 +119,7 @@ func (l *Loader) Close(ctx context.Context) {
 }
 
 // borrow returns an empty buffer, which must be given back after the request.
-func (l *Loader) borrow() *[]byte {
-	if buf, ok := l.scratch.Get().(*[]byte); ok {
-		return buf
-	}
-	buf := make([]byte, 0, scratchSize)
-	return &buf
-}
+func (l *Loader) borrow() *[]byte { return l.scratch.Get().(*[]byte) }
 
 func (l *Loader) giveBack(buf *[]byte) {
 	if cap(*buf) <= maxScratch {

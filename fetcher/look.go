@@ -101,10 +101,7 @@ func (s *Source) renew(e *entry, k *kept, now look, idle bool, at time.Time, pat
 	last := e.seen
 	e.seen = now
 	unchanged := now.same(k.look)
-	if unchanged && k.settled {
-		return nil
-	}
-	if !unchanged && !now.same(last) && !(idle && now.still(at)) {
+	if unchanged && k.settled || !unchanged && !now.same(last) && !(idle && now.still(at)) {
 		return nil
 	}
 	done := make(chan struct{})
@@ -217,17 +214,16 @@ func (s *Source) readFile(ctx context.Context, seen *kept, now time.Time, path, 
 			return &kept{err: s.fileError(path, err), look: look{err: err}}
 		case err != nil: // it may be temporary, so the next check reads again
 			return &kept{err: s.broken(path, causeOf(err), err), look: look{info: info}}
-		case err == nil && !whole && attempt < maxAttempts:
+		case !whole && attempt < maxAttempts:
 			continue
-		case err == nil && !whole && seen != nil:
+		case !whole && seen != nil:
 			return seen
 		}
-		k := &kept{}
+		var k *kept
 		sum := maphash.Bytes(s.loader.seed, content)
-		switch {
-		case seen != nil && seen.look.info != nil && seen.sum == sum && seen.length == len(content):
-			*k = *seen // written again, or checked too soon to tell
-		default:
+		if seen != nil && seen.look.info != nil && seen.sum == sum && seen.length == len(content) {
+			k = new(*seen) // written again, or checked too soon to tell
+		} else {
 			k = s.convert(ctx, content, path, sheet)
 		}
 		k.look, k.sum, k.length = look{info: info}, sum, len(content)

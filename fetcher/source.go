@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"mockserver/config/item"
 	"mockserver/config/syntax"
@@ -86,10 +88,16 @@ func (s *Source) broken(path, cause string, err error) *Error {
 
 // troubled reports whether err is caused by this machine rather than by the path.
 func troubled(err error) bool {
-	for _, e := range []error{fs.ErrPermission, syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ENOMEM} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]error{fs.ErrPermission, syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ENOMEM},
+		func(e error) bool { return errors.Is(err, e) })
+}
+
+// Body is the body to send: Template if it is not nil, otherwise Bytes, which must not be modified
+// and never change.
+type Body struct {
+	Template    *renderer.Template
+	Bytes       []byte
+	ContentType string // of a remote body; "" otherwise, and if the remote server sent none
+	// Waited is how long the request waited for a remote server, even if the fetch failed.
+	Waited time.Duration
 }
