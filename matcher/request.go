@@ -288,8 +288,7 @@ func (r *Request) RemoteAddr(dst []byte) []byte { return r.RemoteIP().AppendTo(d
 // serve it or, if that is unknown, when Now was first called.
 func (r *Request) Now() time.Time {
 	if r.now.IsZero() {
-		r.now = r.In.Time
-		if r.now.IsZero() {
+		if r.now = r.In.Time; r.now.IsZero() {
 			r.now = time.Now()
 		}
 	}

@@ -11,8 +11,7 @@ import (
 
 // shadows warns about each route that an earlier one with the same host, shape and method makes
 // unreachable.
-func (s *site) shadows(routes []Route) syntax.Problems {
-	var out syntax.Problems
+func (s *site) shadows(routes []Route) (out syntax.Problems) {
 	for _, l := range s.leaves {
 		out = append(out, l.shadows(routes)...)
 	}
@@ -46,19 +45,16 @@ func (l *leaf) shadows(routes []Route) syntax.Problems {
 				}
 			}
 		}
-		if by >= 0 && isMade(&routes[e.index]) && !isMade(&routes[by]) {
-			continue // a declared endpoint is meant to replace one of a document or resource
-		}
-		if by >= 0 && ofOneDocument(&routes[e.index], &routes[by]) {
-			continue // the document already has a warning about it
-		}
-		if by >= 0 {
+		switch {
+		case by < 0:
+			first[own] = e.index
+			if !slices.Contains(vectors[own.forms], types) {
+				vectors[own.forms] = append(vectors[own.forms], types)
+			}
+		case isMade(&routes[e.index]) && !isMade(&routes[by]): // a declared endpoint is meant to replace one of a document or resource
+		case ofOneDocument(&routes[e.index], &routes[by]): // the document already has a warning about it
+		default:
 			out = append(out, shadowed(&routes[e.index], &routes[by]))
-			continue
-		}
-		first[own] = e.index
-		if !slices.Contains(vectors[own.forms], types) {
-			vectors[own.forms] = append(vectors[own.forms], types)
 		}
 	}
 	return out

@@ -67,11 +67,8 @@ func (t *Table) Match(r *Request, method string) int {
 	case len(t.exact)+len(t.wildcard) == 0:
 		found = t.anyHost.match(r, method)
 	default:
-		for walk := t.sitesOf(r); found < 0; {
-			s := walk.next()
-			if s == nil {
-				break
-			}
+		walk := t.sitesOf(r)
+		for s := walk.next(); s != nil && found < 0; s = walk.next() {
 			found = s.match(r, method)
 		}
 	}

@@ -246,9 +246,6 @@ func appendFloat(dst []byte, x []byte, op byte, y []byte) ([]byte, bool) {
 	return strconv.AppendFloat(dst, a, 'g', -1, 64), true
 }
 
-// EqualNumbers reports whether two JSON numbers are equal, in any notation and of any length.
-func EqualNumbers(x, y []byte) bool { return Compare(x, y) == 0 }
-
 // AppendOrdered appends a number in a form without zero bytes that sorts, byte by byte, exactly as
 // the numbers do; equal numbers have equal forms. Four digits and their sign take four bytes.
 func AppendOrdered(dst, number []byte) []byte {

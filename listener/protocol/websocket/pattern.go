@@ -198,7 +198,7 @@ func (s *shape) matches(v view.Value) bool {
 		}
 		return s.like.Match(text)
 	case view.Number:
-		return bytes.Equal(v.Raw, s.raw) || scalar.EqualNumbers(v.Raw, s.raw)
+		return bytes.Equal(v.Raw, s.raw) || scalar.Compare(v.Raw, s.raw) == 0
 	case view.Bool:
 		return bytes.Equal(v.Raw, s.raw)
 	}
