@@ -29,8 +29,7 @@ const (
 // Decode removes the content encodings named by the values of a Content-Encoding header. The result
 // of each step has at most limit bytes.
 func Decode(content []byte, encodings []string, limit int64) (decoded []byte, err error) {
-	err = guard(func() error {
-		var err error
+	err = guard(func() (err error) {
 		decoded, err = decode(content, encodings, limit)
 		return err
 	})

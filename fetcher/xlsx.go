@@ -28,8 +28,7 @@ import (
 // convertSheet converts one sheet of a workbook to JSON.
 func (s *Source) convertSheet(ctx context.Context, content []byte, file, sheet string) *kept {
 	var t *table
-	err := guard(func() error {
-		var err error
+	err := guard(func() (err error) {
 		t, err = readSheet(ctx, content, sheet, s.loader.maxFile)
 		return err
 	})
@@ -86,7 +85,7 @@ func (e *bookError) Error() string {
 	if e.cause != errNoSheet {
 		return e.cause.Error()
 	}
-	return fmt.Sprintf("%v: %q; its sheets are %s", e.cause, e.sheet, quotedList(e.sheets))
+	return fmt.Sprintf("%v: %q; its sheets are %s", e.cause, e.sheet, strings.Join(list.Map(e.sheets, strconv.Quote), ", "))
 }
 
 func (e *bookError) Unwrap() error { return e.cause }
@@ -207,10 +206,6 @@ func (w *workbook) sheetPart(sheet string) ([]byte, error) {
 		return nil, fmt.Errorf("its sheet %q is missing inside the workbook", sheet)
 	}
 	return part, nil
-}
-
-func quotedList(names []string) string {
-	return strings.Join(list.Map(names, strconv.Quote), ", ")
 }
 
 // relation is one line of a part that says where other parts are.

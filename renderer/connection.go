@@ -40,12 +40,12 @@ func ofTLS(part func(*matcher.TLS) []byte) func(*matcher.Request) value.Value {
 }
 
 func ofClient(part func(*matcher.Certificate) []byte) func(*matcher.Request) value.Value {
-	return func(r *matcher.Request) value.Value {
-		if r.In.TLS == nil || r.In.TLS.Client == nil {
-			return value.Value{}
+	return ofTLS(func(t *matcher.TLS) []byte {
+		if t.Client == nil {
+			return nil
 		}
-		return value.OfText(part(r.In.TLS.Client))
-	}
+		return part(t.Client)
+	})
 }
 
 // member parses what follows tls or client-cert.

@@ -39,13 +39,6 @@ const (
 // text, "false", and a zero such as "0", "0.0" or "000".
 func IsTrue(text []byte) bool { return value.OfText(text).Truth() }
 
-func truthOf(holds bool) Truth {
-	if holds {
-		return True
-	}
-	return False
-}
-
 // Judge is like Holds, for a request that is not completely known. It returns Undecided if the
 // result depends on something unknown.
 func (c *Condition) Judge(r *matcher.Request, u *Unknown) Truth {
@@ -82,7 +75,10 @@ func (c *cond) judge(r *matcher.Request, u *Unknown) Truth {
 	case u.has(&c.left) || u.has(&c.right):
 		return Undecided
 	}
-	return truthOf(c.holds(r, nil))
+	if c.holds(r, nil) {
+		return True
+	}
+	return False
 }
 
 // asksForNothing reports whether a hidden header is compared with a value that equals a missing

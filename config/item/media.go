@@ -16,11 +16,13 @@ import (
 // JSON values. The reason is "" for a valid text.
 func JSONFault(text string, many bool) (offset int, what string) {
 	var value json.RawMessage
-	err := json.Unmarshal([]byte(text), &value)
-	if many {
-		d := json.NewDecoder(strings.NewReader(text))
-		for err = nil; err == nil; err = d.Decode(&value) {
+	var err error
+	if d := json.NewDecoder(strings.NewReader(text)); many {
+		for err == nil {
+			err = d.Decode(&value)
 		}
+	} else {
+		err = json.Unmarshal([]byte(text), &value)
 	}
 	malformed, ok := errors.AsType[*json.SyntaxError](err)
 	switch {

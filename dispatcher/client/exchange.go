@@ -2,9 +2,13 @@ package client
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"math"
 	"net"
+	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"mockserver/internal/http1"
@@ -22,8 +26,6 @@ const (
 	// grace is how long to wait for a response if the request could not be written completely. The
 	// target may have responded before the write failed; if so, the response has already arrived.
 	grace = 10 * time.Millisecond
-	// maxQuoted is how much of a response that is not HTTP is quoted, in bytes.
-	maxQuoted = 60
 	// keptRequest is the largest request buffer worth keeping, in bytes.
 	keptRequest = 64 << 10
 )
@@ -137,13 +139,7 @@ func (x *Exchange) headError(c *Conn, err error) error {
 	if c.failed || err == http1.ErrHead {
 		return err
 	}
-	line, _, _ := bytes.Cut(x.in, []byte("\n"))
-	line = bytes.TrimSuffix(line, []byte("\r"))
-	more := ""
-	if len(line) > maxQuoted {
-		line, more = line[:maxQuoted], "…"
-	}
-	return fmt.Errorf("the answer is not HTTP/1: it begins with %q%s", line, more)
+	return fmt.Errorf("the answer is not HTTP/1: it begins with %s", http1.Quoted(x.in))
 }
 
 // skipBody reads the body, and reports whether the connection can be used again.
@@ -166,4 +162,21 @@ func (x *Exchange) skipBody(c *Conn, toHEAD bool) bool {
 		}
 	}
 	return false
+}
+
+// retryAfter parses the Retry-After header of a response with status 429 or 503: seconds, or an
+// HTTP date. The result is 0 for other responses, and if the header requests no wait or is invalid.
+func retryAfter(status int, value []byte, now time.Time) time.Duration {
+	if status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
+		return 0
+	}
+	text := string(bytes.TrimSpace(value))
+	if seconds, err := strconv.ParseUint(text, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(min(seconds, math.MaxInt64/uint64(time.Second))) * time.Second
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	return max(at.Sub(now), 0)
 }

@@ -59,11 +59,11 @@ func reopened(t *testing.T, dir string) (pending []Entry, lost int64, said strin
 func endsOf(t testing.TB, m marker, log []byte) (ends []int) {
 	t.Helper()
 	for at := 0; at < len(log); {
-		_, _, size := m.readAt(log[at:])
-		if size == 0 {
+		_, rest, ok := m.cutRecord(log[at:])
+		if !ok {
 			t.Fatalf("no record is at %d", at)
 		}
-		at += size
+		at = len(log) - len(rest)
 		ends = append(ends, at)
 	}
 	return ends
@@ -352,8 +352,9 @@ func FuzzRecord(f *testing.F) {
 			if kind != accepted {
 				return
 			}
-			kind, s2, size := m.readAt(appendEntry(nil, m, &s))
-			if size == 0 || kind != accepted || s2.ID != s.ID || !bytes.Equal(s2.Parts, s.Parts) || !s2.Due.Equal(s.Due) {
+			body, _, ok := m.cutRecord(appendEntry(nil, m, &s))
+			kind, s2, err := readRecord(body)
+			if !ok || err != nil || kind != accepted || s2.ID != s.ID || !bytes.Equal(s2.Parts, s.Parts) || !s2.Due.Equal(s.Due) {
 				t.Fatalf("a rewritten record has other content: %+v, %+v", s, s2)
 			}
 		})

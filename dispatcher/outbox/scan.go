@@ -29,13 +29,13 @@ func (l *loss) add(m marker, offset int, part []byte) {
 // as long as the head states.
 func (m marker) scan(log []byte, take func(kind byte, e Entry)) (end int, skipped loss) {
 	for at := 0; ; {
-		kind, e, size := m.readAt(log[at:])
-		if size > 0 {
+		body, rest, ok := m.cutRecord(log[at:])
+		if kind, e, err := readRecord(body); ok && err == nil {
 			if at > end {
 				skipped.add(m, end, log[end:at])
 			}
 			take(kind, e)
-			at += size
+			at = len(log) - len(rest)
 			end = at
 			continue
 		}
@@ -48,20 +48,6 @@ func (m marker) scan(log []byte, take func(kind byte, e Entry)) (end int, skippe
 		}
 		at += 1 + next
 	}
-}
-
-// readAt decodes the first record of a log, and returns its size including the head; 0 if the log
-// does not begin with a valid record.
-func (m marker) readAt(log []byte) (kind byte, e Entry, size int) {
-	body, rest, ok := m.cutRecord(log)
-	if !ok {
-		return 0, Entry{}, 0
-	}
-	kind, e, err := readRecord(body)
-	if err != nil {
-		return 0, Entry{}, 0
-	}
-	return kind, e, len(log) - len(rest)
 }
 
 // isTorn reports whether the end of a log, in which no record can be read, looks like the remains

@@ -95,11 +95,11 @@ func (c *column) append(dst, cell []byte) ([]byte, bool) {
 	case len(cell) == 0:
 		return append(dst, "null"...), true
 	case c.kind == Text:
-		if !isNumber(cell) && !isBoolean(cell) {
+		if !json.IsNumber(cell) && !isBoolean(cell) {
 			return json.AppendString(dst, cell), true
 		}
-	case c.kind == Integer && (!isNumber(cell) || bytes.ContainsAny(cell, ".eE")),
-		c.kind == Number && !isNumber(cell),
+	case c.kind == Integer && (!json.IsNumber(cell) || bytes.ContainsAny(cell, ".eE")),
+		c.kind == Number && !json.IsNumber(cell),
 		c.kind == Boolean && !isBoolean(cell):
 		return dst, false
 	case c.kind == JSON:
@@ -116,15 +116,6 @@ func (c *column) mismatch(cell []byte) string {
 		what += fmt.Sprintf(" (did you mean %q?)", strings.ToLower(string(cell)))
 	}
 	return what
-}
-
-// isNumber reports whether a cell is a JSON number.
-func isNumber(cell []byte) bool {
-	if len(cell) == 0 || cell[0] != '-' && (cell[0] < '0' || cell[0] > '9') {
-		return false
-	}
-	v := json.Parse(cell)
-	return v.Kind == json.Number && len(v.Raw) == len(cell)
 }
 
 func isBoolean(cell []byte) bool { return string(cell) == "true" || string(cell) == "false" }

@@ -116,7 +116,7 @@ func (x *Exchange) cause(err error) error {
 	case err == io.ErrUnexpectedEOF:
 		return errors.New("the upstream closed the connection before its answer was complete")
 	case err == http1.ErrStatus && len(x.in) > 0:
-		return fmt.Errorf("%w: it begins with %s", err, quoted(x.in))
+		return fmt.Errorf("%w: it begins with %s", err, http1.Quoted(x.in))
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bytes"
+	"slices"
 
 	"mockserver/internal/http1"
 )
@@ -35,14 +36,9 @@ func isConnection(name []byte) bool {
 // IsHopByHop reports whether a header concerns only one connection, or is written again for each
 // connection. named contains the names in the Connection headers.
 func IsHopByHop(name []byte, named [][]byte) bool {
-	return isConnection(name) || len(named) > 0 && isNamed(name, named)
+	return isConnection(name) || isNamed(name, named)
 }
 
 func isNamed(name []byte, all [][]byte) bool {
-	for _, one := range all {
-		if bytes.EqualFold(name, one) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all, func(one []byte) bool { return bytes.EqualFold(name, one) })
 }

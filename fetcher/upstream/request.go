@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 
 	"mockserver/internal/ascii"
@@ -52,13 +53,13 @@ func (u *Upstream) appendHead(b []byte, a *Request) ([]byte, error) {
 	}
 	b = append(b, "\r\n"...)
 	for name, value := range in.Header.All() {
-		if isConnection(name) || len(named) > 0 && isNamed(name, named) || u.omits(name) || a.Forwarded && isForwarded(name) {
+		if IsHopByHop(name, named) || u.omits(name) || a.Forwarded && isForwarded(name) {
 			continue
 		}
 		if bytes.IndexByte(value, '\r') >= 0 || bytes.IndexByte(value, 0) >= 0 {
 			return b, errRequestHeader
 		}
-		b = appendLine(b, name, value)
+		b = append(append(append(append(b, name...), ": "...), value...), "\r\n"...)
 	}
 	b = append(b, u.fixed...)
 	for i := range u.headers {
@@ -135,21 +136,11 @@ func appendForwarded(b []byte, a *Request) []byte {
 	return append(append(append(b, "\r\nX-Forwarded-Proto: "...), a.scheme()...), "\r\n"...)
 }
 
-func appendLine(b, name, value []byte) []byte {
-	b = append(append(append(b, name...), ": "...), value...)
-	return append(b, "\r\n"...)
-}
-
 func isForwarded(name []byte) bool {
 	return http1.IsName(name, "x-forwarded-for") || http1.IsName(name, "x-forwarded-host") || http1.IsName(name, "x-forwarded-proto")
 }
 
 // omits reports whether a header of the client is omitted.
 func (u *Upstream) omits(name []byte) bool {
-	for _, one := range u.omit {
-		if len(one) == len(name) && ascii.EqualFold(name, one) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(u.omit, func(one string) bool { return ascii.EqualFold(name, one) })
 }

@@ -1,8 +1,6 @@
 package upstream
 
 import (
-	"bytes"
-	"fmt"
 	"slices"
 
 	"mockserver/internal/http1"
@@ -74,15 +72,4 @@ func (x *Exchange) parseHead(head []byte) error {
 		x.Fields = slices.DeleteFunc(x.Fields, func(f Field) bool { return isNamed(f.Name, x.named) })
 	}
 	return err
-}
-
-// quoted returns the beginning of something that is not an answer, for messages.
-func quoted(b []byte) string {
-	const most = 60
-	line, _, _ := bytes.Cut(b, []byte("\n"))
-	line = bytes.TrimSuffix(line, []byte("\r"))
-	if len(line) > most {
-		return fmt.Sprintf("%q…", line[:most])
-	}
-	return fmt.Sprintf("%q", line)
 }

@@ -11,6 +11,7 @@ package http1
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"iter"
 
 	"mockserver/internal/ascii"
@@ -172,6 +173,18 @@ func chunkSize(line []byte) (int64, error) {
 
 // Token contains the bytes of a token, such as the name of a header (RFC 9110, section 5.6.2).
 var Token = ascii.Set("!#$%&'*+-.^_`|~")
+
+// maxQuoted is how much of a text that is not HTTP is quoted, in bytes.
+const maxQuoted = 60
+
+// Quoted returns the beginning of the first line of a text that is not HTTP, in quotes.
+func Quoted(text []byte) string {
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	if line = bytes.TrimSuffix(line, []byte("\r")); len(line) > maxQuoted {
+		return fmt.Sprintf("%q…", line[:maxQuoted])
+	}
+	return fmt.Sprintf("%q", line)
+}
 
 // IsControl reports whether c is an ASCII control character other than a tab. Header values and
 // quoted strings must not contain one.

@@ -37,7 +37,7 @@ func New(name string) (d *Data, what string) {
 	d.fakers.New = newFaker
 	if d.info == nil {
 		return nil, fmt.Sprintf("unknown kind of data %q%s; expected one of gofakeit's names, such as name, email, phone, city, uuid, sentence",
-			name, wording.DidYouMean(key, names()))
+			name, wording.DidYouMean(key, slices.Sorted(maps.Keys(gofakeit.FuncLookups))))
 	}
 	if _, err := d.generate(&matcher.Random{}); err != nil {
 		return nil, fmt.Sprintf("fake(%q) cannot be made here: %v", name, err)
@@ -71,8 +71,6 @@ func (n numbers) Uint64() uint64 {
 	}
 	return n.of.own.Uint64()
 }
-
-func names() []string { return slices.Sorted(maps.Keys(gofakeit.FuncLookups)) }
 
 // generate returns invented data. The library panics if some parameters are missing; generate then
 // returns an ordinary error.
