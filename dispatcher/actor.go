@@ -55,6 +55,7 @@ func (q *Queue) take(b *batch) {
 		if err != nil {
 			a.stats.Dead++
 			arrival.counters.dead.Add(1)
+			a.giveUp(arrival.Webhook, arrival.parts, "", (&result{err: err}).reason())
 			q.forget(arrival.id)
 			go q.failed(Failure{Webhook: arrival.Webhook, Attempt: 1, Final: true, Err: err}) // the callback may block
 			continue
@@ -200,7 +201,7 @@ func (q *Queue) finished(r *result) {
 	default:
 		a.stats.Dead++
 		f.counters.dead.Add(1)
-		a.giveUp(e, f, t.name, r.reason())
+		a.giveUp(f.Webhook, e.parts, t.name, r.reason())
 	}
 	q.forget(e.id)
 	a.ledger.remove(r.entry)

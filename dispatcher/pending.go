@@ -35,14 +35,15 @@ type GivenUp struct {
 // given up: those that failed last.
 const givenUpKept = 100
 
-// giveUp adds a delivery that is not attempted again. Only the actor may call it.
-func (a *actor) giveUp(e *entry, f *form, target, reason string) {
-	one := GivenUp{Webhook: f.Name, target: target}
-	if i := slices.IndexFunc(a.givenUp, func(g GivenUp) bool { return g.Webhook == f.Name && g.target == target }); i >= 0 {
+// giveUp adds a delivery that is not attempted again; target is "" if its URL is invalid. Only the actor
+// may call it.
+func (a *actor) giveUp(w *Webhook, parts []byte, target, reason string) {
+	one := GivenUp{Webhook: w.Name, target: target}
+	if i := slices.IndexFunc(a.givenUp, func(g GivenUp) bool { return g.Webhook == w.Name && g.target == target }); i >= 0 {
 		one = a.givenUp[i]
 		a.givenUp = slices.Delete(a.givenUp, i, i+1)
 	}
-	one.Method, one.URL, one.Last, one.LastError = f.Method, urlOf(e, f), time.Now().UTC(), reason
+	one.Method, one.URL, one.Last, one.LastError = w.Method, urlOf(w, parts), time.Now().UTC(), reason
 	one.Count++
 	a.givenUp = slices.Insert(a.givenUp[:min(len(a.givenUp), givenUpKept-1)], 0, one)
 }
@@ -55,11 +56,11 @@ func (q *Queue) GivenUp() (list []GivenUp) {
 }
 
 // urlOf returns the URL of a delivery.
-func urlOf(e *entry, f *form) string {
-	if url, _, err := cutPart(e.parts); err == nil && url != nil {
+func urlOf(w *Webhook, parts []byte) string {
+	if url, _, err := cutPart(parts); err == nil && url != nil {
 		return string(url)
 	}
-	return f.URL
+	return w.URL
 }
 
 // Errors returned by Fire and Cancel.
@@ -102,7 +103,7 @@ func (q *Queue) look(list []Pending, all int, began time.Time, from, to uint32) 
 		}
 		all++
 		list = append(list, Pending{
-			ID: e.name(id), Webhook: f.Name, Method: f.Method, URL: urlOf(e, f),
+			ID: e.name(id), Webhook: f.Name, Method: f.Method, URL: urlOf(f.Webhook, e.parts),
 			Due: began.Add(e.due), Attempt: int(e.attempt), InFlight: e.state == inFlight, LastError: q.actor.ledger.reasons[id],
 		})
 	}

@@ -197,6 +197,9 @@ func TestQueue_GivesUp(t *testing.T) {
 			if s.Delivered != c.delivered || s.Retried != c.retried || s.Dead != c.dead {
 				t.Errorf("delivered %d, retried %d, dead %d; want %d, %d, %d", s.Delivered, s.Retried, s.Dead, c.delivered, c.retried, c.dead)
 			}
+			if gone := q.GivenUp(); len(gone) != int(c.dead) || len(gone) > 0 && (gone[0].URL != c.url || gone[0].LastError == "") {
+				t.Errorf("given up are %+v, want %d with the reason", gone, c.dead)
+			}
 		})
 	}
 }
