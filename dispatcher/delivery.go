@@ -54,11 +54,7 @@ func NewDelivery(w *Webhook, delay time.Duration, depth int, p Parts) Delivery {
 	if p.URL == nil && p.Header == nil && p.Body == nil {
 		return d
 	}
-	size := 0
-	for _, part := range [...][]byte{p.URL, p.Header, p.Body} {
-		size += binary.MaxVarintLen32 + len(part)
-	}
-	d.parts = make([]byte, 0, size)
+	d.parts = make([]byte, 0, 3*binary.MaxVarintLen32+len(p.URL)+len(p.Header)+len(p.Body))
 	for _, part := range [...][]byte{p.URL, p.Header, p.Body} {
 		d.parts = appendPart(d.parts, part)
 	}

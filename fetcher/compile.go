@@ -74,19 +74,9 @@ func (s *Source) compilePath() syntax.Problems {
 		path, problems = renderer.Compile(s.ext.Path, renderer.URL, s.scope)
 	}
 	s.path = path
-	if !s.remote {
-		problems = append(problems, s.forURLs()...)
-	}
-	return problems
-}
-
-// forURLs returns the errors of a file that has settings for URLs, each with the key of the
-// setting, in the order of the declaration.
-func (s *Source) forURLs() syntax.Problems {
-	var problems syntax.Problems
 	ext := s.ext
 	for _, k := range ext.URLKeys() {
-		if k.Given {
+		if k.Given && !s.remote {
 			problems = append(problems, problem(ext.Pos, ext.Key+"."+k.Key,
 				k.Key+" is for URLs; this path is a file, since it does not begin with http:// or https://")...)
 		}

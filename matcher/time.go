@@ -36,12 +36,3 @@ func ParseTime(b []byte) (time.Time, bool) {
 }
 
 func isDigit(c byte) bool { return c-'0' < 10 }
-
-// leadingDigits returns the number of digits at the beginning of b.
-func leadingDigits(b []byte) int {
-	n := 0
-	for n < len(b) && isDigit(b[n]) {
-		n++
-	}
-	return n
-}

@@ -1,6 +1,11 @@
 package matcher
 
-import "mockserver/internal/ascii"
+import (
+	"slices"
+
+	"mockserver/internal/ascii"
+	"mockserver/internal/json"
+)
 
 // paramType is the type of texts that a parameter accepts.
 type paramType uint8
@@ -60,26 +65,15 @@ func unsigned(b []byte) []byte {
 
 func isInt(b []byte) bool {
 	b = unsigned(b)
-	return len(b) > 0 && leadingDigits(b) == len(b)
+	return len(b) > 0 && !slices.ContainsFunc(b, func(c byte) bool { return !isDigit(c) })
 }
 
 func isFloat(b []byte) bool {
 	b = unsigned(b)
-	n := leadingDigits(b)
-	if n == 0 {
-		return false
+	for len(b) > 1 && b[0] == '0' && isDigit(b[1]) {
+		b = b[1:]
 	}
-	b = b[n:]
-	if len(b) > 0 && b[0] == '.' {
-		if n = leadingDigits(b[1:]); n == 0 {
-			return false
-		}
-		b = b[1+n:]
-	}
-	if len(b) > 0 && ascii.Lower(b[0]) == 'e' {
-		return isInt(b[1:])
-	}
-	return len(b) == 0
+	return len(b) > 0 && isDigit(b[0]) && json.IsNumber(b)
 }
 
 func isUUID(b []byte) bool {

@@ -119,7 +119,11 @@ func (s *scanner) variable(t token) (e expr, ok, known bool) {
 	case v.rest == restMember:
 		return s.member(t, root, rest)
 	case rest != "" && (v.rest == restNothing || rest != ".length"):
-		s.fail(t.offset, "%q: nothing%s may follow %s", t.text, exceptLength(v.rest), root)
+		except := ""
+		if v.rest == restLength {
+			except = " but .length"
+		}
+		s.fail(t.offset, "%q: nothing%s may follow %s", t.text, except, root)
 		return e, false, true
 	default:
 		e.length = rest != ""
@@ -133,13 +137,6 @@ func cutRoot(word string) (root, rest string) {
 		return word[:i], word[i:]
 	}
 	return word, ""
-}
-
-func exceptLength(rest restKind) string {
-	if rest == restLength {
-		return " but .length"
-	}
-	return ""
 }
 
 func (s *scanner) loopVariable(t token, rest string) (e expr, ok, known bool) {

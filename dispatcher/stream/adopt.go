@@ -96,7 +96,7 @@ func (s *Stream) adopt(ctx context.Context, l *ownedLog) {
 	}
 	if !noted {
 		open := map[uint64]uint64{}
-		if _, err := s.each(ctx, s.subject(l.name, "done"), 1, func(_ uint64, data []byte) {
+		if err := s.each(ctx, s.subject(l.name, "done"), 1, func(_ uint64, data []byte) {
 			if err := readNotes(data, open); err != nil {
 				s.log.Warn("notes of the webhook store cannot be read: webhooks may be sent again", "log", l.name, "error", err.Error())
 			}
@@ -105,7 +105,7 @@ func (s *Stream) adopt(ctx context.Context, l *ownedLog) {
 		}
 		same(func() { l.open = open })
 	}
-	_, err := s.each(ctx, s.subject(l.name, "log"), from, func(seq uint64, data []byte) {
+	err := s.each(ctx, s.subject(l.name, "log"), from, func(seq uint64, data []byte) {
 		entries += s.adoptBatch(l, seq, data)
 		same(func() { l.read = seq })
 	})

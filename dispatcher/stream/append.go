@@ -159,7 +159,7 @@ func (s *Stream) sweep(ctx context.Context, l *ownedLog, messages uint64) {
 	if !doubtful {
 		return
 	}
-	_, err := s.each(ctx, s.subject(l.name, "log"), after+1, func(seq uint64, data []byte) {
+	err := s.each(ctx, s.subject(l.name, "log"), after+1, func(seq uint64, data []byte) {
 		last = seq
 		key, _, err := readRecords(data)
 		if err != nil {

@@ -16,41 +16,40 @@ const (
 )
 
 // each calls do for the messages of a subject, from a sequence up to the message that is the last
-// one when each is called. It returns the number of messages.
-func (s *Stream) each(ctx context.Context, subject string, from uint64, do func(seq uint64, data []byte)) (n int, err error) {
+// one when each is called.
+func (s *Stream) each(ctx context.Context, subject string, from uint64, do func(seq uint64, data []byte)) error {
 	last, err := s.stream.GetLastMsgForSubject(ctx, subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return 0, nil
+		return nil
 	}
 	if err != nil || last.Sequence < from {
-		return 0, err
+		return err
 	}
 	consumer, err := s.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{subject}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
 		MaxResetAttempts: 2, // more are made without regard to ctx
 	})
 	if err != nil {
-		return 0, err
+		return err
 	}
 	messages, err := consumer.Messages(jetstream.PullMaxBytes(readAhead))
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer messages.Stop()
 	defer context.AfterFunc(ctx, messages.Stop)()
 	for {
 		m, err := messages.Next(jetstream.NextMaxWait(readWithin))
 		if err != nil {
-			return n, err
+			return err
 		}
 		meta, err := m.Metadata()
 		if err != nil {
-			return n, err
+			return err
 		}
 		do(meta.Sequence.Stream, m.Data())
-		n++
 		if meta.Sequence.Stream >= last.Sequence || ctx.Err() != nil {
-			return n, ctx.Err()
+			return ctx.Err()
 		}
 	}
 }

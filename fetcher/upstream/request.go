@@ -25,13 +25,6 @@ type Request struct {
 	Most int64
 }
 
-func (a *Request) scheme() string {
-	if a.Request.In.TLS != nil {
-		return "https"
-	}
-	return "http"
-}
-
 // appendHead appends the head of the request to send: the head that the client sent, without the
 // headers that concern only its connection. The error says why the request is not passed on.
 func (u *Upstream) appendHead(b []byte, a *Request) ([]byte, error) {
@@ -133,7 +126,11 @@ func appendForwarded(b []byte, a *Request) []byte {
 	}
 	b = a.Request.RemoteAddr(b)
 	b = append(append(b, "\r\nX-Forwarded-Host: "...), a.Request.Host()...)
-	return append(append(append(b, "\r\nX-Forwarded-Proto: "...), a.scheme()...), "\r\n"...)
+	b = append(b, "\r\nX-Forwarded-Proto: http"...)
+	if a.Request.In.TLS != nil {
+		b = append(b, 's')
+	}
+	return append(b, "\r\n"...)
 }
 
 func isForwarded(name []byte) bool {
