@@ -79,9 +79,11 @@ func (l *Loader) fetch(client *http.Client, target string, timeout time.Duration
 	ctx, cancel := context.WithTimeout(l.ctx, timeout)
 	defer cancel()
 	k := &kept{}
-	err = l.inTurn(ctx, func(ctx context.Context) (err error) {
-		k.body, err = l.get(ctx, client, u)
-		return err
+	err = l.inTurn(ctx, func(ctx context.Context) error {
+		return guard(func() (err error) {
+			k.body, err = l.get(ctx, client, u)
+			return err
+		})
 	})
 	if err != nil {
 		return &kept{err: fetchError(u, err, timeout)}
@@ -137,7 +139,7 @@ func (l *Loader) get(ctx context.Context, client *http.Client, u *url.URL) (Body
 	if err != nil {
 		return Body{}, err
 	}
-	content, err = Decode(content, resp.Header.Values("Content-Encoding"), l.maxRemote)
+	content, err = decode(content, resp.Header.Values("Content-Encoding"), l.maxRemote)
 	if err != nil {
 		return Body{}, err
 	}
