@@ -61,32 +61,19 @@ func (e *entry) splitAll(r *Request, whole int) bool {
 	return true
 }
 
-// match returns the first route of l whose types and condition match, or -1. The parameters of r
-// must have been captured for l.
-func (l *leaf) match(r *Request) int {
+// match returns the first route of l whose types and, unless it is ignored, condition match, or -1.
+// The parameters of r must have been captured for l.
+func (l *leaf) match(r *Request, ignoreConditions bool) int {
 	whole := len(r.params)
 	for i := range l.entries {
 		e := &l.entries[i]
 		if e.mixed != nil && !e.splitAll(r, whole) {
 			continue
 		}
-		if (e.types == nil || typesHold(e.types, r.params)) && (e.when == nil || e.when(r)) {
+		if (e.types == nil || typesHold(e.types, r.params)) && (e.when == nil || ignoreConditions || e.when(r)) {
 			return e.index
 		}
 		r.params = r.params[:whole]
-	}
-	return -1
-}
-
-// first is like match, but ignores conditions.
-func (l *leaf) first(r *Request) int {
-	whole := len(r.params)
-	for i := range l.entries {
-		e := &l.entries[i]
-		fits := (e.mixed == nil || e.splitAll(r, whole)) && typesHold(e.types, r.params)
-		if r.params = r.params[:whole]; fits {
-			return e.index
-		}
 	}
 	return -1
 }

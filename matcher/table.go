@@ -90,7 +90,7 @@ func (t *Table) methods(r *Request, anyMethod bool) []string {
 	var methods []string
 	t.visit(r, func(l *leaf) {
 		switch {
-		case l.first(r) < 0:
+		case l.match(r, true) < 0:
 		case l.method == item.MethodAny && anyMethod:
 			methods = append(methods, semantics.Methods...)
 		case l.method == item.MethodAny:
@@ -107,7 +107,7 @@ func (t *Table) First(r *Request, method string) int {
 	found := -1
 	t.visit(r, func(l *leaf) {
 		if found < 0 && l.method == method {
-			found = l.first(r)
+			found = l.match(r, true)
 		}
 	})
 	return found

@@ -121,7 +121,7 @@ func (s *site) match(r *Request, method string) int {
 	if !r.target.escaped {
 		if tried = s.shards.lookup(r, method); tried != nil {
 			r.params = r.params[:0]
-			if i := tried.match(r); i >= 0 {
+			if i := tried.match(r, false); i >= 0 {
 				return i
 			}
 		}
@@ -169,7 +169,7 @@ func (r *Request) try(l *leaf, method string, tried *leaf) int {
 		switch {
 		case l.method == method && l != tried:
 			r.capture(l)
-			if i := l.match(r); i >= 0 {
+			if i := l.match(r, false); i >= 0 {
 				return i
 			}
 		case l.method == item.MethodAny:
@@ -180,7 +180,7 @@ func (r *Request) try(l *leaf, method string, tried *leaf) int {
 		return -1
 	}
 	r.capture(anyMethod)
-	return anyMethod.match(r)
+	return anyMethod.match(r, false)
 }
 
 // take returns the route of q, and sets the parameters of r to its parameters.

@@ -122,8 +122,8 @@ func (z *Zones) Named(name []byte) *time.Location {
 	return location
 }
 
-// Layout determines how a time is written. Pieces with even indexes are Go layouts, and pieces with
-// odd indexes are literal text, so that digits in it are never mistaken for a date.
+// Layout determines how a time is written. Pieces with even indexes are literal text, so that digits in
+// it are never mistaken for a date, and pieces with odd indexes are Go layouts.
 type Layout struct {
 	pieces []string
 	utc    bool
@@ -134,7 +134,7 @@ type Layout struct {
 // it.
 func ParseLayout(text string) (l Layout, problem string) {
 	if named, ok := namedLayouts[text]; ok {
-		return Layout{[]string{named}, text == "http"}, ""
+		return Layout{[]string{"", named}, text == "http"}, ""
 	}
 	if strings.Contains(text, "%") {
 		l.pieces, problem = conversions(text)
@@ -144,7 +144,7 @@ func ParseLayout(text string) (l Layout, problem string) {
 		return l, `has no element of a date; expected a Go layout ("2006-01-02 15:04:05"), % conversions ("%Y-%m-%d"), ` +
 			`or one of iso, rfc3339, http, date, time, unix, unix-ms`
 	}
-	return Layout{pieces: []string{text}}, ""
+	return Layout{pieces: []string{"", text}}, ""
 }
 
 // AppendTime appends a time.
@@ -154,7 +154,7 @@ func (l *Layout) AppendTime(dst []byte, t time.Time) []byte {
 	}
 	for i, piece := range l.pieces {
 		switch {
-		case i%2 == 1:
+		case i%2 == 0:
 			dst = append(dst, piece...)
 		case piece == millis:
 			dst = append(dst, t.Format(".000")[1:]...)
@@ -184,14 +184,7 @@ func conversions(layout string) (pieces []string, problem string) {
 			literal += element
 			continue
 		}
-		if literal != "" || len(pieces) > 0 {
-			if len(pieces) == 0 {
-				pieces = append(pieces, "")
-			}
-			pieces = append(pieces, literal)
-			literal = ""
-		}
-		pieces = append(pieces, element)
+		pieces, literal = append(pieces, literal, element), ""
 	}
 	if len(pieces) == 0 {
 		return nil, "has no element of a date"
