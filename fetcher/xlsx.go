@@ -258,9 +258,6 @@ type richText struct {
 }
 
 func (t richText) String() string {
-	if len(t.Runs) == 0 {
-		return unescape(t.Text)
-	}
 	var b strings.Builder
 	b.WriteString(t.Text)
 	for _, run := range t.Runs {

@@ -77,11 +77,11 @@ func (s *scanner) filter() (filter, bool) {
 	}
 	switch t.text {
 	case "date":
-		return f, s.date(&f, at)
+		ok = s.date(&f, at)
 	case "add", "sub", "mul":
-		return f, s.checkNumber(&f, at)
+		ok = s.checkNumber(&f, at)
 	}
-	return f, true
+	return f, ok
 }
 
 // argument parses the argument of a filter.

@@ -3,6 +3,7 @@ package upstream
 import (
 	"errors"
 	"os"
+	"slices"
 	"time"
 
 	"mockserver/dispatcher/client"
@@ -74,7 +75,8 @@ func (x *Exchange) ask(a *Request, placed time.Time) (err error) {
 			u.pool.Drop(x.conn)
 		}
 	}
-	if err == nil || !x.First.IsZero() || !x.conn.Kept() || x.writing != nil || !isSafe(a.Request.In.Method) || isTimeout(err) || errors.Is(err, ErrLeft) {
+	if err == nil || !x.First.IsZero() || !x.conn.Kept() || x.writing != nil || isTimeout(err) || errors.Is(err, ErrLeft) ||
+		!slices.Contains([]string{"GET", "HEAD", "OPTIONS"}, string(a.Request.In.Method)) {
 		return err
 	}
 	u.pool.Drop(x.conn)
@@ -83,15 +85,6 @@ func (x *Exchange) ask(a *Request, placed time.Time) (err error) {
 	}
 	x.in, x.r = x.in[:0], 0
 	return x.once(a, placed)
-}
-
-// isSafe reports whether a request may be repeated.
-func isSafe(method []byte) bool {
-	switch string(method) {
-	case "GET", "HEAD", "OPTIONS":
-		return true
-	}
-	return false
 }
 
 // connect gets a connection for a request with a body of the given size.
