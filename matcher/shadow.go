@@ -51,7 +51,8 @@ func (l *leaf) shadows(routes []Route) syntax.Problems {
 			if !slices.Contains(vectors[own.forms], types) {
 				vectors[own.forms] = append(vectors[own.forms], types)
 			}
-		case isMade(&routes[e.index]) && !isMade(&routes[by]): // a declared endpoint is meant to replace one of a document or resource
+		case isMade(&routes[e.index]) && !isMade(&routes[by]):
+			// A declared endpoint is meant to replace one of a document or resource.
 		case ofOneDocument(&routes[e.index], &routes[by]): // the document already has a warning about it
 		default:
 			out = append(out, shadowed(&routes[e.index], &routes[by]))

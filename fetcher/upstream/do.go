@@ -75,7 +75,8 @@ func (x *Exchange) ask(a *Request, placed time.Time) (err error) {
 			u.pool.Drop(x.conn)
 		}
 	}
-	if err == nil || !x.First.IsZero() || !x.conn.Kept() || x.writing != nil || isTimeout(err) || errors.Is(err, ErrLeft) ||
+	if err == nil || !x.First.IsZero() || !x.conn.Kept() || x.writing != nil ||
+		isTimeout(err) || errors.Is(err, ErrLeft) ||
 		!slices.Contains([]string{"GET", "HEAD", "OPTIONS"}, string(a.Request.In.Method)) {
 		return err
 	}
