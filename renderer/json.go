@@ -1,11 +1,14 @@
 package renderer
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 
-	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/internal/tags"
 	"mockserver/matcher"
@@ -32,13 +35,26 @@ func (t *Template) checkJSON(text syntax.Text) syntax.Problems {
 	if !hasPlaceholders {
 		return nil // a static body is checked at its declaration
 	}
-	if _, what := item.JSONFault(string(sample), true); what != "" {
+	if err := whyNotJSON(sample); err != nil {
 		return syntax.Problems{{
 			Pos: text.Pos, Key: text.Key, Warning: true,
-			What: "the body is served as JSON but is not valid JSON once its placeholders are filled in: " + what,
+			What: "the body is served as JSON but is not valid JSON once its placeholders are filled in: " + err.Error(),
 		}}
 	}
 	return nil
+}
+
+// whyNotJSON returns why a text is not a sequence of JSON values; nil if it is.
+func whyNotJSON(text []byte) (err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	for err == nil {
+		var v json.RawMessage
+		err = decoder.Decode(&v)
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
 // maxSamples is the largest number of samples of a text with blocks, and maxSampled their size in
@@ -87,8 +103,7 @@ func (t *Template) checkBlocks(text syntax.Text) syntax.Problems {
 		if s.nodes(t.nodes, unguarded); len(s.text) > maxSampled {
 			return nil
 		}
-		_, wrong := item.JSONFault(string(s.text), true)
-		fine := wrong == ""
+		fine := whyNotJSON(s.text) == nil
 		valid = valid || fine
 		for _, c := range s.taken {
 			s.sound[c] = s.sound[c] || fine
