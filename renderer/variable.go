@@ -119,11 +119,8 @@ func (s *scanner) variable(t token) (e expr, ok, known bool) {
 	case v.rest == restMember:
 		return s.member(t, root, rest)
 	case rest != "" && (v.rest == restNothing || rest != ".length"):
-		except := ""
-		if v.rest == restLength {
-			except = " but .length"
-		}
-		s.fail(t.offset, "%q: nothing%s may follow %s", t.text, except, root)
+		except := map[restKind]string{restLength: " but .length"}
+		s.fail(t.offset, "%q: nothing%s may follow %s", t.text, except[v.rest], root)
 		return e, false, true
 	default:
 		e.length = rest != ""

@@ -72,19 +72,7 @@ func (s *Server) allowOrigin(c *call) {
 	if !c.isOptions() && !c.Reply.Has(fasthttp.HeaderAccessControlExposeHeaders) {
 		c.Reply.AddExposed()
 	}
-	declared := c.Reply.Has(fasthttp.HeaderAccessControlAllowOrigin)
-	if !declared && c.world != nil && c.matched >= 0 && !c.panicked {
-		for _, h := range c.world.Responses[c.matched].Preflight {
-			if h.Template != nil && !h.Template.IsOfHeaders() { // it may use values that are made with the declared response
-				continue
-			}
-			isOrigin := strings.EqualFold(h.Name, fasthttp.HeaderAccessControlAllowOrigin)
-			if isOrigin || strings.EqualFold(h.Name, fasthttp.HeaderAccessControlAllowCredentials) && !c.Reply.Has(h.Name) {
-				h.AddTo(&c.Reply, &c.Request)
-				declared = declared || isOrigin
-			}
-		}
-	}
+	declared := c.Reply.Has(fasthttp.HeaderAccessControlAllowOrigin) || c.repeatOrigin()
 	if s.CORSCredentials && !c.Reply.Has(fasthttp.HeaderAccessControlAllowCredentials) {
 		c.Reply.Add(fasthttp.HeaderAccessControlAllowCredentials, "true")
 	}
@@ -96,6 +84,25 @@ func (s *Server) allowOrigin(c *call) {
 	default:
 		c.Reply.Add(fasthttp.HeaderAccessControlAllowOrigin, "*")
 	}
+}
+
+// repeatOrigin adds the declared origin and credentials of the endpoint to a reply that has no origin. It
+// reports whether an origin is declared.
+func (c *call) repeatOrigin() (declared bool) {
+	if c.world == nil || c.matched < 0 || c.panicked {
+		return false
+	}
+	for _, h := range c.world.Responses[c.matched].Preflight {
+		if h.Template != nil && !h.Template.IsOfHeaders() { // it may use values that are made with the declared response
+			continue
+		}
+		isOrigin := strings.EqualFold(h.Name, fasthttp.HeaderAccessControlAllowOrigin)
+		if isOrigin || strings.EqualFold(h.Name, fasthttp.HeaderAccessControlAllowCredentials) && !c.Reply.Has(h.Name) {
+			h.AddTo(&c.Reply, &c.Request)
+			declared = declared || isOrigin
+		}
+	}
+	return declared
 }
 
 // isPreflight reports whether a browser asks whether it may send another request.

@@ -207,10 +207,17 @@ func kindOf(c byte) int {
 	case http1.IsControl(c) && c != '\r':
 		return control
 	}
-	if mark, ok := marks[c]; ok {
-		return mark
+	switch c {
+	case ';':
+		return semicolon
+	case '=':
+		return equals
+	case '"':
+		return quote
+	case '\\':
+		return backslash
+	case '\r':
+		return cr
 	}
 	return textByte
 }
-
-var marks = map[byte]int{';': semicolon, '=': equals, '"': quote, '\\': backslash, '\r': cr}

@@ -139,7 +139,10 @@ func TestShared_NotForLong(t *testing.T) {
 
 // A connection whose requests are left to others keeps its goroutine as soon as they follow quickly.
 func TestShared_OnceIfRequestsAreSlow(t *testing.T) {
-	p, shared, _ := sharingBy(t, slowly{})
+	p, shared, _ := sharingBy(t, slowly{stub{plain: func(c *Connection, _ *Plain) error {
+		_, err := io.WriteString(c, answered)
+		return err
+	}}})
 	client, in, conn := p.client(t)
 	conn.becomes(isParked)
 	for range 4 {
