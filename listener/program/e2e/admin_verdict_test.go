@@ -105,6 +105,7 @@ func TestVerdict_AStoppedProcessIsNotTrusted(t *testing.T) {
 	}
 	NeedsProcess(t) // it is suspended
 	p, admin := Administered(t, timed, "--verdict", "probe-p99=1s")
+	p.Get("/") // before the first request nothing is logged
 	harness.Until(t, "it measures", func() bool { return verdictOf(t, admin).Seconds > 0 })
 	p.Signal(syscall.SIGSTOP)
 	<-time.NewTimer(3 * time.Second).C // the process is stopped for this long
