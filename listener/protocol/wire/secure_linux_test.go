@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -26,6 +27,11 @@ func TestSecure_KeepsNoBuffersWhileParked(t *testing.T) {
 		}
 	}
 	p := parksBy(t, stub{plain: func(c *Connection, _ *Plain) error { answer(c); return nil }, serve: func(x *Exchange) { answer(x.Conn) }}, secure)
+	var resumed sync.Mutex // orders what is read here before what follows once the connection is woken
+	p.resuming.Store(new(func() {
+		resumed.Lock()
+		defer resumed.Unlock()
+	}))
 	socket, _, c := p.client(t)
 	conn := tls.Client(socket, &tls.Config{InsecureSkipVerify: true})
 	in := bufio.NewReader(conn)
@@ -34,11 +40,13 @@ func TestSecure_KeepsNoBuffersWhileParked(t *testing.T) {
 		asks(t, conn, in, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 102400\r\n\r\n"+body, 1)
 		for p.parkIdle(); c.idle.Load() != isParked; p.parkIdle() {
 		}
+		resumed.Lock()
 		for _, place := range [...]string{"rawInput", "hand"} {
 			b := reflect.ValueOf(c.secured.Conn).Elem().FieldByName(place)
 			if b.Type() != reflect.TypeFor[bytes.Buffer]() || b.FieldByName("buf").Cap() > 0 {
 				t.Errorf("%s is %v, with %d bytes", place, b.Type(), b.FieldByName("buf").Cap())
 			}
 		}
+		resumed.Unlock()
 	}
 }
