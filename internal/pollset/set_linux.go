@@ -156,7 +156,7 @@ func (s *Set) Give(e *Entry) {
 
 // Drop makes the set and the system forget the descriptor of an entry that is not waiting. It is necessary
 // if the entry stays no longer, and before the descriptor is closed while a duplicate stays open. open
-// reports whether it is open, and stays so for now.
+// reports whether the descriptor is open; then it must not be closed before Drop returns.
 func (s *Set) Drop(e *Entry, open bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

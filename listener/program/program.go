@@ -75,12 +75,12 @@ func Run(of Process) int {
 	}
 	log := logging.New(set.Format, of.Stdout, of.Stderr)
 	printer := speaker{json: set.Format == "json", log: log, stdout: of.Stdout, stderr: of.Stderr, build: of.Build}
-	switch {
-	case err != nil && set.Command == "health":
-		printer.refuse(err)
-		return exitFailed
-	case err != nil:
-		return printer.refuse(err)
+	if err != nil {
+		code := printer.refuse(err)
+		if set.Command == "health" {
+			code = exitFailed
+		}
+		return code
 	}
 	if code, done := printer.withoutConfiguration(set); done {
 		return code

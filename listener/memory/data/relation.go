@@ -10,6 +10,7 @@ import (
 	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/internal/json"
+	"mockserver/internal/list"
 	"mockserver/internal/wording"
 	"mockserver/listener/memory/data/edit"
 	"mockserver/listener/memory/state"
@@ -122,12 +123,9 @@ func (o *Operation) joins(r *matcher.Request) (*joins, *Failed) {
 	j := &joins{room: item.WholeList}
 	for _, param := range []string{"_embed", "_expand"} {
 		for _, value := range args.PeekMulti(param) {
-			var names []string
-			at := slices.IndexFunc(o.relations, func(c relation) bool {
-				names = append(names, c.name)
-				return c.name == string(value)
-			})
+			at := slices.IndexFunc(o.relations, func(c relation) bool { return c.name == string(value) })
 			if at < 0 {
+				names := list.Map(o.relations, func(c relation) string { return c.name })
 				return nil, refuse(reply.UnknownParameter, "%s is %q; expected %s", param, wording.Clip(string(value)), wording.OneOf(names))
 			}
 			j.all = append(j.all, &o.relations[at])
