@@ -42,7 +42,7 @@ var (
 // DocumentOf reads the document of an admin address, once for all tests, since they all use the
 // same program. It returns nil if the address does not answer without a token, or no longer
 // answers.
-func DocumentOf(t *testing.T, admin string) *AdminDocument {
+func DocumentOf(t *testing.T, client *http.Client, admin string) *AdminDocument {
 	documentMu.Lock()
 	defer documentMu.Unlock()
 	if documentRead != nil {
@@ -166,7 +166,7 @@ func AdminOf(p *Process) *Process {
 	p.T.Helper()
 	_, rest, _ := strings.Cut(p.WaitLine(0, "INFO", "admin address", "http://"), "http://")
 	url := "http://" + strings.FieldsFunc(rest, func(r rune) bool { return r == ' ' || r == '"' })[0]
-	return &Process{T: p.T, URL: url, api: DocumentOf(p.T, url)}
+	return &Process{T: p.T, URL: url, client: p.plain, api: DocumentOf(p.T, p.plain, url)}
 }
 
 // Refusal fails the test unless the response has the status, and is an error with the code in the

@@ -76,7 +76,8 @@ func launchInside(t *testing.T, environ, args []string) *Process {
 	if testing.Short() {
 		t.Skip("-short skips tests that run the program")
 	}
-	p := &Process{T: t, Ended: make(chan struct{}), Exited: make(chan struct{}), More: make(chan struct{}), signals: make(chan os.Signal, 4)}
+	p := &Process{T: t, plain: newClient(), Ended: make(chan struct{}), Exited: make(chan struct{}), More: make(chan struct{}), signals: make(chan os.Signal, 4)}
+	p.client = p.plain
 	stdoutRead, stdout := io.Pipe()
 	stderrRead, stderr := io.Pipe()
 	var readers sync.WaitGroup
@@ -91,7 +92,7 @@ func launchInside(t *testing.T, environ, args []string) *Process {
 		close(p.Exited)
 	}()
 	t.Cleanup(func() {
-		client.CloseIdleConnections() // otherwise the program waits for them
+		p.plain.CloseIdleConnections() // otherwise the program waits for them
 		p.stopInside()
 		p.explain(append([]string{"mockserver"}, args...))
 	})

@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -29,7 +28,8 @@ type Process struct {
 	URL    string         // "http://127.0.0.1:41234", set once it listens
 	dir    string         // its working directory
 	TLS    *tls.Config    // of its clients; nil unless StartBy started it
-	client *http.Client   // nil for the shared one
+	client *http.Client   // plain, or what StartBy connects with
+	plain  *http.Client   // not shared: closing what is idle can fail a request whose response has no body
 	api    *AdminDocument // of an admin address: the document that its responses are checked against
 	Ended  chan struct{}  // closed when the program has ended, though its output may not be read yet
 	Exited chan struct{}
@@ -64,7 +64,8 @@ func LaunchIn(t *testing.T, dir string, env []string, args ...string) *Process {
 // LaunchCommand is like LaunchIn, for a command that becomes the program.
 func LaunchCommand(t *testing.T, cmd *exec.Cmd, dir string, env []string) *Process {
 	t.Helper()
-	p := &Process{T: t, Cmd: cmd, dir: dir, Ended: make(chan struct{}), Exited: make(chan struct{}), More: make(chan struct{})}
+	p := &Process{T: t, Cmd: cmd, dir: dir, plain: newClient(), Ended: make(chan struct{}), Exited: make(chan struct{}), More: make(chan struct{})}
+	p.client = p.plain
 	p.Cmd.Dir = dir
 	p.Cmd.Env = append(variables(t), env...)
 	stdoutRead, stdout, err := os.Pipe()
@@ -255,11 +256,14 @@ type Response struct {
 	Length int64 // the Content-Length; -1 if there is none
 }
 
-// client does not follow redirects or decode bodies: a test sees exactly what the server sent.
-var client = &http.Client{
-	Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64},
-	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	Timeout:       harness.Patience,
+// newClient returns a client that does not follow redirects or decode bodies: a test sees exactly
+// what the server sent.
+func newClient() *http.Client {
+	return &http.Client{
+		Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Timeout:       harness.Patience,
+	}
 }
 
 // Do sends a request. Headers have the form "Name: value"; Host is one of them.
@@ -290,7 +294,7 @@ func (p *Process) Try(method, path, body string, headers ...string) (Response, e
 			req.Header.Add(name, value)
 		}
 	}
-	resp, err := cmp.Or(p.client, client).Do(req)
+	resp, err := p.client.Do(req)
 	if err != nil {
 		return Response{}, err
 	}
@@ -330,7 +334,7 @@ func At(path, body string) string {
 // Stopped stops the program with SIGTERM and returns its output.
 func (p *Process) Stopped() (stdout, stderr string) {
 	p.T.Helper()
-	client.CloseIdleConnections() // otherwise the program waits for them
+	p.plain.CloseIdleConnections() // otherwise the program waits for them
 	p.Signal(syscall.SIGTERM)
 	if got := p.Exit(); got != 0 {
 		p.T.Errorf("got exit code %d after SIGTERM, want 0", got)

@@ -31,17 +31,16 @@ func TestedWays() map[string]string {
 // way, which is one of Ways.
 func StartBy(t *testing.T, way string, args ...string) *Process {
 	t.Helper()
-	transport := client.Transport.(*http.Transport).Clone()
+	own := newClient()
+	transport := own.Transport.(*http.Transport)
 	transport.Protocols = new(http.Protocols)
 	transport.Protocols.SetHTTP1(way == "http" || way == "https")
 	transport.Protocols.SetHTTP2(way == "h2")
 	transport.Protocols.SetUnencryptedHTTP2(way == "h2c")
-	own := *client
-	own.Transport = transport
 	if way == "http" || way == "h2c" {
 		p := Start(t, args...)
 		t.Cleanup(transport.CloseIdleConnections) // before the program ends, which would wait for them
-		p.client = &own
+		p.client = own
 		return p
 	}
 	dir := t.TempDir()
@@ -58,6 +57,6 @@ func StartBy(t *testing.T, way string, args ...string) *Process {
 	p.URL = "https" + strings.TrimPrefix(strings.TrimPrefix(p.URL, "https"), "http")
 	p.TLS = &tls.Config{RootCAs: pool}
 	transport.TLSClientConfig = p.TLS
-	p.client = &own
+	p.client = own
 	return p
 }

@@ -271,7 +271,7 @@ func (r *reader) hasSchema(command, body string) {
 	if !json.Valid([]byte(body)) || path == "" {
 		r.t.Errorf("%s: cannot check %s: the command has no admin path, or the body is not JSON", command, body)
 	}
-	DocumentOf(r.t, "http://127.0.0.1:"+r.ports[1]).Check(r.t, "GET", path, Response{Status: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: body})
+	DocumentOf(r.t, http.DefaultClient, "http://127.0.0.1:"+r.ports[1]).Check(r.t, "GET", path, Response{Status: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: body})
 }
 
 var (
