@@ -275,12 +275,13 @@ func post(path, body string) []byte {
 // heavyRequest is a request to /heavy.
 var heavyRequest = post("/heavy", `{"n": [`+strings.Repeat("1,", 300)+`1]}`)
 
-// overload requests more than the CPU can serve: this program runs next to the server, as 64
-// clients that send the next request immediately after each reply.
+// overload requests more than the CPU can serve: this program runs next to the server, as so many
+// clients, which send the next request immediately after each reply, that each round takes longer
+// than felt.
 func overload() condition {
 	return condition{name: "more requests than the CPU can serve", mock: fixed, plan: steady(1000), wrap: pinned,
 		induce: func(t *testing.T, s *server, end <-chan struct{}) {
-			beside(t, end, "ASKING="+s.addr.String(), "QUESTION="+string(get("/a")))
+			beside(t, end, "CLIENTS=256", "ASKING="+s.addr.String(), "QUESTION="+string(get("/a")))
 		}}
 }
 

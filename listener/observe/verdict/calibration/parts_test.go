@@ -74,7 +74,7 @@ func storm() condition {
 		mock:  fixed + "- resource: {path: /rows, new-key: int, data: {from: {path: rows.csv}}}\n",
 		files: map[string]string{"rows.csv": rows.String()},
 		induce: func(t *testing.T, s *server, end <-chan struct{}) {
-			beside(t, end, "ASKING="+s.addr.String(), "QUESTION="+string(post("/rows", `{"name": "another row with a name"}`)))
+			beside(t, end, "CLIENTS=64", "ASKING="+s.addr.String(), "QUESTION="+string(post("/rows", `{"name": "another row with a name"}`)))
 		}}
 }
 

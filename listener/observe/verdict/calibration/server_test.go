@@ -44,7 +44,8 @@ var program string
 func TestMain(m *testing.M) {
 	switch { // the process generates the load of a condition
 	case os.Getenv("ASKING") != "":
-		ask(os.Getenv("ASKING"), 64, []byte(os.Getenv("QUESTION")))
+		clients, _ := strconv.Atoi(os.Getenv("CLIENTS")) // none if it is missing
+		ask(os.Getenv("ASKING"), clients, []byte(os.Getenv("QUESTION")))
 		return
 	case os.Getenv("SHAKING") != "":
 		shake(os.Getenv("SHAKING"))
