@@ -85,7 +85,6 @@ mockserver/config/table -> mockserver/config/syntax
 mockserver/config/watch -> mockserver/config/syntax
 mockserver/dispatcher -> mockserver/dispatcher/client
 mockserver/dispatcher -> mockserver/dispatcher/outbox
-mockserver/dispatcher/stream -> mockserver/dispatcher/outbox
 mockserver/fetcher -> mockserver/config
 mockserver/fetcher -> mockserver/config/item
 mockserver/fetcher -> mockserver/config/syntax
@@ -266,8 +265,6 @@ mockserver/listener/compile/traffic -> mockserver/matcher
 mockserver/listener/compile/webhook -> mockserver/config/item
 mockserver/listener/compile/webhook -> mockserver/config/syntax
 mockserver/listener/compile/webhook -> mockserver/dispatcher
-mockserver/listener/compile/webhook -> mockserver/dispatcher/outbox
-mockserver/listener/compile/webhook -> mockserver/dispatcher/stream
 mockserver/listener/compile/webhook -> mockserver/matcher
 mockserver/listener/compile/webhook -> mockserver/renderer
 mockserver/matcher -> mockserver/config/item

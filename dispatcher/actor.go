@@ -34,9 +34,6 @@ func (q *Queue) run() {
 // alarm returns when the actor must wake up by itself.
 func (q *Queue) alarm() time.Duration {
 	at := q.actor.until
-	if len(q.actor.parked) > 0 {
-		at = min(at, q.clock()+lookAgain)
-	}
 	if next, ok := q.actor.wheel.Next(); ok && next < int64(at/tick) {
 		at = time.Duration(next) * tick
 	}
@@ -93,7 +90,6 @@ func (q *Queue) sort() {
 // assign assigns ready deliveries to free workers, one from each target in turn.
 func (q *Queue) assign() {
 	a := &q.actor
-	q.unpark()
 	for passed := 0; a.free > 0 && passed < a.round.size; {
 		t := a.round.pop()
 		if !t.mayTake(a.free) {
@@ -109,42 +105,15 @@ func (q *Queue) assign() {
 	}
 }
 
-// unpark returns the parked deliveries to their targets, once the store lets attempts begin.
-func (q *Queue) unpark() {
-	a := &q.actor
-	if len(a.parked) == 0 || !q.store.MayBegin() {
-		return
-	}
-	for _, id := range a.parked {
-		_, _, t := a.ledger.get(id)
-		t.push(id, &a.ledger.entries)
-		if !t.queued {
-			a.round.push(t)
-		}
-	}
-	a.parked = nil
-}
-
-// launch takes the first ready delivery of a target and passes it to a worker. A canceled delivery,
-// or one that another process sends, is removed instead, and a delivery that the store does not
-// allow to be sent now is parked.
+// launch takes the first ready delivery of a target and passes it to a worker. A canceled delivery
+// is removed instead.
 func (q *Queue) launch(t *target) {
 	a := &q.actor
 	id := t.pop(&a.ledger.entries)
 	e, f, _ := a.ledger.get(id)
-	if e.state == cancelled {
-		a.stats.Due--
-		a.ledger.remove(id)
-		return
-	}
-	err := q.may(e.id)
-	if err == errNotNow {
-		a.parked = append(a.parked, id)
-		return
-	}
 	a.stats.Due--
-	if err == errElsewhere {
-		q.leave(id)
+	if e.state == cancelled {
+		a.ledger.remove(id)
 		return
 	}
 	a.free--
@@ -157,32 +126,20 @@ func (q *Queue) launch(t *target) {
 
 // report passes the result of an attempt to the actor. Workers call it.
 func (q *Queue) report(r result) {
-	if !r.delivered() && !r.brokenOff && !r.unsent() {
+	if !r.delivered() && !r.brokenOff {
 		q.failed(Failure{Webhook: r.webhook, Attempt: r.attempt, Final: !r.again(), Status: r.status, Err: r.err})
 	}
 	q.mail.finish(r)
 }
 
 // finished processes the result of an attempt: the delivery is done or is retried later. A delivery
-// whose request the store did not allow is parked, or removed if another process sends it. A
-// delivery whose attempt was broken off remains pending.
+// whose attempt was broken off remains pending.
 func (q *Queue) finished(r *result) {
 	a := &q.actor
 	e, f, t := a.ledger.get(r.entry)
 	a.free++
 	t.inFlight--
 	a.stats.InFlight--
-	switch r.err {
-	case errNotNow:
-		e.state = ready
-		e.attempt--
-		a.stats.Due++
-		a.parked = append(a.parked, r.entry)
-		return
-	case errElsewhere:
-		q.leave(r.entry)
-		return
-	}
 	if t.failures++; r.err == nil {
 		t.failures = 0
 	}
@@ -210,26 +167,13 @@ func (q *Queue) finished(r *result) {
 // forget removes a delivery from the count of pending deliveries and from the store.
 func (q *Queue) forget(id uint64) {
 	q.pending.Add(-1)
-	switch {
-	case stored(id):
+	if q.store != nil {
 		q.store.Done(id)
-	case q.store != nil:
-		q.inMemory.Add(-1)
 	}
 }
 
-// leave removes an entry that another process will send, and counts it as kept.
-func (q *Queue) leave(entry uint32) {
-	_, f, _ := q.actor.ledger.get(entry)
-	f.counters.dropped.Add(1)
-	q.actor.stats.Kept++
-	q.pending.Add(-1)
-	q.actor.ledger.remove(entry)
-}
-
 // over reports whether the queue is finished: it is closing, and either its end has come, or no
-// delivery is in flight, waits for a worker or falls due before its end. Parked deliveries do not
-// count, since the store keeps them.
+// delivery is in flight, waits for a worker or falls due before its end.
 func (q *Queue) over(now time.Duration) bool {
 	a := &q.actor
 	switch {
@@ -237,7 +181,7 @@ func (q *Queue) over(now time.Duration) bool {
 		return false
 	case now >= a.until:
 		return true
-	case a.stats.Due > int64(len(a.parked)) || a.stats.InFlight > 0: // the store keeps parked ones
+	case a.stats.Due > 0 || a.stats.InFlight > 0:
 		return false
 	}
 	next, ok := a.wheel.Next()
@@ -253,7 +197,6 @@ func (q *Queue) end() {
 	if q.store == nil {
 		a.stats.Abandoned = q.pending.Load()
 	} else {
-		a.stats.Abandoned = q.inMemory.Load()
-		a.stats.Kept += q.pending.Load() - a.stats.Abandoned
+		a.stats.Kept = q.pending.Load()
 	}
 }

@@ -10,7 +10,7 @@ import (
 // Counters counts the deliveries that were accepted in a period, whenever they end. The zero value is
 // ready to use.
 type Counters struct {
-	accepted, delivered, dead, dropped, refused, unstored atomic.Int64
+	accepted, delivered, dead, dropped, refused atomic.Int64
 
 	lag histogram.Histogram
 }
@@ -22,13 +22,12 @@ type Counts struct {
 	Dead      int64
 	Pending   int64
 	Refused   int64
-	Unstored  int64
 	Lag       histogram.Snapshot // as in Stats
 }
 
 // Stats reads the counters.
 func (t *Counters) Stats() Counts {
-	s := Counts{Delivered: t.delivered.Load(), Dead: t.dead.Load(), Refused: t.refused.Load(), Unstored: t.unstored.Load()}
+	s := Counts{Delivered: t.delivered.Load(), Dead: t.dead.Load(), Refused: t.refused.Load()}
 	dropped := t.dropped.Load()
 	s.Accepted = t.accepted.Load() // last, so that nothing has ended before it was accepted
 	s.Pending = s.Accepted - s.Delivered - s.Dead - dropped
@@ -63,11 +62,10 @@ type Stats struct {
 	Dead      int64 `json:"dead" doc:"webhooks that were given up after their last attempt"`
 	Cancelled int64 `json:"cancelled" doc:"webhooks that were cancelled"`
 	Refused   int64 `json:"refused" doc:"webhooks that were not accepted because too many were pending"` // or the queue was closed, or the store refused them
-	Abandoned int64 `json:"-"`                                                                           // left only in memory when the queue was closed
-	Kept      int64 `json:"-"`                                                                           // left in the store when the queue was closed, or because another process sends them
+	Abandoned int64 `json:"-"`                                                                           // left when a queue without a store was closed
+	Kept      int64 `json:"-"`                                                                           // left in the store when the queue was closed
 	Lost      int64 `json:"lost,omitempty" doc:"minimum number of records of the webhook store that could not be read"`
-	Restored  int64 `json:"restored,omitempty" doc:"webhooks that were read from the store, left there by this server before a restart or by another one"`
-	Unstored  int64 `json:"unstored,omitempty" doc:"webhooks that were accepted although the store refused them"`
+	Restored  int64 `json:"restored,omitempty" doc:"webhooks that were read from the store, left there by an earlier process"`
 
 	// Lag is how late first attempts were sent: the time from when they were due until there was a
 	// connection to write the request to. If the target could not be reached, the time until the

@@ -33,7 +33,7 @@ type Delivery struct {
 	Delay    time.Duration // from the time the response was written
 	Depth    int           // number of webhooks that led to this one
 	parts    []byte
-	id       uint64    // ID in the store; 0 without a store; see unstored
+	id       uint64    // ID in the store; 0 without a store
 	counters *Counters // in which it is counted; set when it is accepted
 }
 

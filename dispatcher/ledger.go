@@ -156,7 +156,7 @@ func (l *ledger) peek(id uint32) (*entry, *form, *target) {
 type entry struct {
 	due     time.Duration // on the queue's clock
 	parts   []byte
-	id      uint64 // ID in the store; 0 without a store; see unstored
+	id      uint64 // ID in the store; 0 without a store
 	next    uint32 // in the list of its target's ready entries, or in the list of free entries
 	webhook uint32
 	target  uint32

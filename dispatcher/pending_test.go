@@ -111,7 +111,7 @@ func TestQueue_FiresAndCancels(t *testing.T) {
 	var calls atomic.Int32
 	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls.Add(1) }))
 	defer target.Close()
-	q := opened(t, Options{Store: inDirectory(t.TempDir())})
+	q := opened(t, Options{Store: t.TempDir()})
 	for _, id := range []string{"", "x", "0-0", "1-1", "-1-5", "99999999999-1"} {
 		if err := q.Fire(id); !errors.Is(err, ErrUnknown) {
 			t.Errorf("firing %q: %v", id, err)
@@ -193,7 +193,7 @@ func TestQueue_CancelsWhatIsReady(t *testing.T) {
 
 func TestQueue_ACancelledOneIsNotInTheStore(t *testing.T) {
 	dir := t.TempDir()
-	q, err := Open(Options{Store: inDirectory(dir)})
+	q, err := Open(Options{Store: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestQueue_ACancelledOneIsNotInTheStore(t *testing.T) {
 	if list, all := q.List(2); len(list)+all != 0 {
 		t.Errorf("after the end %v are pending", list)
 	}
-	if s := until(t, opened(t, Options{Store: inDirectory(dir)}), "the other is there again", func(s Stats) bool { return s.Pending > 0 }); s.Pending != 1 {
+	if s := until(t, opened(t, Options{Store: dir}), "the other is there again", func(s Stats) bool { return s.Pending > 0 }); s.Pending != 1 {
 		t.Errorf("%d are pending", s.Pending)
 	}
 }

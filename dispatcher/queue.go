@@ -37,11 +37,9 @@ import (
 type Options struct {
 	MaxPending int // maximum number of pending deliveries; 0 selects a million
 	Workers    int // maximum number of concurrent sends; 0 selects 1024
-	// Store opens the store of accepted deliveries; nil for no store.
-	Store func(*slog.Logger) (Store, error)
-	// Fallback accepts deliveries that the store refuses, and keeps them only in memory; see
-	// Stats.Unstored.
-	Fallback bool
+	// Store is the directory of the log of accepted deliveries; "" for no log. Only one queue at a
+	// time may use a directory.
+	Store string
 
 	Logger *slog.Logger // for messages about the store; nil logs nothing
 	// Failed is called for each failed attempt, in the goroutine of a worker, but not for an
@@ -67,9 +65,6 @@ const (
 	// stride is the maximum number of entries that the wheel moves before the actor checks the
 	// mailbox again.
 	stride = 4096
-	// lookAgain is the interval at which the actor checks whether a store lets attempts begin
-	// again.
-	lookAgain = 50 * time.Millisecond
 )
 
 // Queue stores pending deliveries and sends them when they are due. Its methods may be called from
@@ -87,10 +82,7 @@ type Queue struct {
 	sender     *sender
 	lag        histogram.Histogram
 	failed     func(Failure)
-	store      Store // nil if there is none
-	fallback   bool
-	unstored   atomic.Int64
-	inMemory   atomic.Int64 // pending deliveries that the store refused
+	store      *outbox.Outbox // nil if there is none
 	restored   restored
 	until      atomic.Int64  // when the queue ends, on its clock; the maximum until it is closed
 	ended      chan struct{} // closed when the actor has stopped
@@ -109,7 +101,6 @@ type actor struct {
 	batch   batch
 	until   time.Duration // when the queue ends, if closing; otherwise the maximum
 	closing bool
-	parked  []uint32 // due deliveries that the store does not allow to be sent now
 	givenUp []GivenUp
 }
 
@@ -122,7 +113,6 @@ func Open(opts Options) (*Queue, error) {
 		log:        opts.Logger,
 		began:      time.Now(),
 		maxPending: int64(opts.MaxPending),
-		fallback:   opts.Fallback,
 		ended:      make(chan struct{}),
 		shut:       make(chan struct{}),
 	}
@@ -136,15 +126,19 @@ func Open(opts Options) (*Queue, error) {
 	}
 	q.failed = opts.Failed
 	var err error
-	if q.sender, err = newSender(opts.Workers, &q.lag, q.may, q.report); err != nil {
+	if q.sender, err = newSender(opts.Workers, &q.lag, q.report); err != nil {
 		return nil, err
 	}
-	if opts.Store != nil {
-		if q.store, err = opts.Store(q.log); err != nil {
+	if opts.Store != "" {
+		var pending []outbox.Entry
+		if q.store, pending, err = outbox.Open(opts.Store, q.log); err != nil {
 			q.sender.close()
 			return nil, err
 		}
-		q.store.Recover(q.restore)
+		if len(pending) > 0 {
+			q.log.Info("webhooks are still pending from an earlier start", "pending", len(pending), "store", opts.Store)
+		}
+		q.restore(pending)
 	}
 	go q.run()
 	return q, nil
@@ -161,8 +155,7 @@ var (
 
 // Accept makes a delivery pending. The error is ErrFull, ErrClosed, or an error from the store.
 // With a store, Accept returns when the delivery is safe there, or when the store has refused it;
-// without one, it neither blocks nor allocates. With Options.Fallback, a delivery that the store
-// refuses is accepted in memory. Each accepted delivery must be started.
+// without one, it neither blocks nor allocates. Each accepted delivery must be started.
 func (q *Queue) Accept(d *Delivery) error {
 	d.counters = q.counters.Load()
 	err := q.accept(d)
@@ -187,13 +180,6 @@ func (q *Queue) accept(d *Delivery) error {
 		return nil
 	}
 	err := q.keep(d)
-	if err != nil && q.fallback {
-		d.id |= unstored
-		q.unstored.Add(1)
-		d.counters.unstored.Add(1)
-		q.inMemory.Add(1)
-		return nil
-	}
 	if err != nil {
 		q.pending.Add(-1)
 	}
@@ -206,21 +192,8 @@ func (q *Queue) keep(d *Delivery) error {
 	due := time.Now().Add(min(d.Delay, time.Until(time.Unix(0, math.MaxInt64))))
 	e := outbox.Entry{Due: due, Depth: d.Depth, Webhook: appendWebhook(nil, d.Webhook), Parts: d.parts}
 	err := q.store.Store(&e)
-	d.id = e.ID // even if the store refused it: it may be stored anyway, and another process may send it
+	d.id = e.ID
 	return err
-}
-
-// may returns an error if a delivery must not be sent now, or not by this process.
-func (q *Queue) may(id uint64) error {
-	switch {
-	case !stored(id):
-		return nil
-	case !q.store.MayBegin():
-		return errNotNow
-	case !q.store.Holds(id):
-		return errElsewhere
-	}
-	return nil
 }
 
 // restore makes deliveries from the store pending again. It skips a delivery whose webhook cannot
@@ -339,7 +312,6 @@ func (q *Queue) snapshot() Stats {
 	s.Refused = q.refused.Load()
 	s.Dead += q.unsendable.Load()
 	s.Restored = q.restored.count.Load()
-	s.Unstored = q.unstored.Load()
 	if q.store != nil {
 		s.Lost = q.store.Lost() + q.restored.lost.Load()
 	}

@@ -163,7 +163,7 @@ func leaveEverything(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	defer hang.Close()
-	q, err := Open(Options{Workers: 2, Store: inDirectory(dir)})
+	q, err := Open(Options{Workers: 2, Store: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

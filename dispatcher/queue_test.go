@@ -330,7 +330,7 @@ func TestQueue_WhatIsBrokenOffIsKept(t *testing.T) {
 	defer target.Close()
 	defer close(release)
 	dir := t.TempDir()
-	q, err := Open(Options{Store: inDirectory(dir)})
+	q, err := Open(Options{Store: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,7 +341,7 @@ func TestQueue_WhatIsBrokenOffIsKept(t *testing.T) {
 	if s, err := q.Close(ctx); s.Kept != 1 || s.Dead != 0 || err != nil {
 		t.Errorf("kept %d, dead %d, %v; want 1, 0", s.Kept, s.Dead, err)
 	}
-	if s := opened(t, Options{Store: inDirectory(dir)}).Stats(); s.Pending != 1 {
+	if s := opened(t, Options{Store: dir}).Stats(); s.Pending != 1 {
 		t.Errorf("%d pending after the restart, want 1", s.Pending)
 	}
 }
@@ -353,7 +353,7 @@ func TestQueue_ClosedByMany(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	for range 100 {
-		q, err := Open(Options{Store: inDirectory(dir)})
+		q, err := Open(Options{Store: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -363,7 +363,7 @@ func TestQueue_ClosedByMany(t *testing.T) {
 			closing.Go(func() { q.Close(ctx) })
 		}
 		q.Close(ctx)
-		again, err := Open(Options{Store: inDirectory(dir)}) // before waiting for the others
+		again, err := Open(Options{Store: dir}) // before waiting for the others
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -407,7 +407,7 @@ func TestQueue_StoreSurvivesACrash(t *testing.T) {
 	}))
 	defer target.Close()
 	dir := t.TempDir()
-	q := opened(t, Options{Store: inDirectory(dir)})
+	q := opened(t, Options{Store: dir})
 	w := hook(target.URL)
 	enqueue(q, NewDelivery(w, 0, 1, Parts{Body: []byte("sent")}), time.Now())
 	<-keys
@@ -429,7 +429,7 @@ func TestQueue_StoreSurvivesACrash(t *testing.T) {
 		if err := os.CopyFS(again, os.DirFS(crashed)); err != nil {
 			t.Fatal(err)
 		}
-		q := opened(t, Options{Store: inDirectory(again)})
+		q := opened(t, Options{Store: again})
 		if got := <-keys; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
@@ -442,7 +442,7 @@ func TestQueue_StoreSurvivesACrash(t *testing.T) {
 func TestQueue_CloseKeepsWhatIsStored(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 3 {
-		q, err := Open(Options{Store: inDirectory(dir)})
+		q, err := Open(Options{Store: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -464,7 +464,7 @@ func TestQueue_CloseKeepsWhatIsStored(t *testing.T) {
 func TestQueue_LeavesNothing(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	q, err := Open(Options{Store: inDirectory(t.TempDir())})
+	q, err := Open(Options{Store: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

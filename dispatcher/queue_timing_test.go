@@ -134,7 +134,7 @@ func deliver(b *testing.B, target *remoteTarget, n int, apart time.Duration) {
 
 // Acceptance: 20,000 deliveries per second are accepted, each safe on disk.
 func BenchmarkQueue_AcceptDurable(b *testing.B) {
-	q := benched(b, Options{Store: inDirectory(b.TempDir()), MaxPending: 1 << 30})
+	q := benched(b, Options{Store: b.TempDir(), MaxPending: 1 << 30})
 	w := hook("http://127.0.0.1:1/x")
 	body := []byte(`{"type":"payment.succeeded","payment":"pi_000000000000000000000000","amount":4200}`)
 	b.SetParallelism(32) // 64 requests at once, on two processors

@@ -138,9 +138,9 @@ func (f *form) appendOwnHead(dst []byte, own Parts) ([]byte, declared, error) {
 func (j *job) appendRest(dst []byte, d declared, body []byte, now time.Time) []byte {
 	dst = append(dst, DepthHeader+": "...)
 	dst = append(strconv.AppendInt(dst, int64(j.depth), 10), "\r\n"...)
-	if id := j.key &^ unstored; id != 0 && !d.keyed {
+	if j.key != 0 && !d.keyed {
 		var key [8]byte
-		binary.BigEndian.PutUint64(key[:], id)
+		binary.BigEndian.PutUint64(key[:], j.key)
 		dst = append(dst, KeyHeader+": "...)
 		dst = append(hex.AppendEncode(dst, key[:]), "\r\n"...)
 	}

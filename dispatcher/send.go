@@ -19,7 +19,6 @@ type sender struct {
 	workers   *ants.PoolWithFuncGeneric[job]
 	pool      *client.Pool
 	exchanges sync.Pool // of *client.Exchange
-	may       func(key uint64) error
 	finish    func(result)
 	lag       *histogram.Histogram
 	working   sync.WaitGroup
@@ -32,8 +31,8 @@ func (j *job) result(err error) result {
 // expiry is how long an idle worker is kept.
 const expiry = 10 * time.Second
 
-func newSender(workers int, lag *histogram.Histogram, may func(key uint64) error, finish func(result)) (*sender, error) {
-	s := &sender{may: may, finish: finish, lag: lag, pool: client.NewPool(workers)}
+func newSender(workers int, lag *histogram.Histogram, finish func(result)) (*sender, error) {
+	s := &sender{finish: finish, lag: lag, pool: client.NewPool(workers)}
 	s.exchanges.New = func() any { return client.NewExchange() }
 	var err error
 	if s.workers, err = ants.NewPoolWithFuncGeneric(workers, s.work, ants.WithExpiryDuration(expiry)); err != nil {
@@ -81,10 +80,6 @@ func (s *sender) attempt(j *job, x *client.Exchange, began time.Time) (status in
 	if err != nil {
 		s.late(j, began) // the time spent connecting to an unreachable target does not count
 		return 0, j.timedOut("no connection to", began, err)
-	}
-	if err := s.may(j.key); err != nil { // connecting may have taken longer than the lease
-		s.pool.Put(conn)
-		return 0, err
 	}
 	s.late(j, time.Now()) // the request is written next; the target may never respond
 	status, reusable, err := x.RoundTrip(conn, j.form.Method, body)
@@ -135,9 +130,6 @@ type result struct {
 }
 
 func (r *result) delivered() bool { return r.err == nil && r.status < 400 }
-
-// unsent reports whether nothing was written because the store did not allow it.
-func (r *result) unsent() bool { return r.err == errNotNow || r.err == errElsewhere }
 
 // reason returns why an attempt failed, as a text of limited length.
 func (r *result) reason() string {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"errors"
 	"slices"
 	"strconv"
 	"sync"
@@ -14,28 +13,6 @@ import (
 	"mockserver/dispatcher/outbox"
 	"mockserver/internal/clienttls"
 )
-
-// Store keeps accepted deliveries beyond the life of the process, in a directory (see
-// dispatcher/outbox) or on a server (see dispatcher/stream). Its methods may be called from any
-// goroutine.
-type Store interface {
-	// Recover calls take with pending deliveries of earlier processes, before it returns or later,
-	// whenever this process takes over the deliveries of another one. Recover is called once.
-	Recover(take func([]outbox.Entry))
-	// Store makes an entry durable, sets its ID, and returns when it is safe. The highest bit of an
-	// ID is 0.
-	Store(e *outbox.Entry) error
-	// Done records that an entry is no longer pending. It does not wait.
-	Done(id uint64)
-	// MayBegin reports whether attempts may begin now.
-	MayBegin() bool
-	// Holds reports whether this process may still send an entry. If not, the caller must forget
-	// the entry.
-	Holds(id uint64) bool
-	// Lost returns the minimum number of records that could not be read.
-	Lost() int64
-	Close() error
-}
 
 // restored contains the webhooks of the deliveries that the store returned. Deliveries with equal
 // webhooks share one.
@@ -66,18 +43,6 @@ func (r *restored) webhook(from []byte) (*Webhook, error) {
 	r.webhooks[string(from)] = w
 	return w, nil
 }
-
-// unstored is set in the ID of a delivery that exists only in memory, since the store refused it.
-const unstored = 1 << 63
-
-// stored reports whether the delivery with an ID is in the store.
-func stored(id uint64) bool { return id != 0 && id&unstored == 0 }
-
-// Errors returned by may.
-var (
-	errNotNow    = errors.New("the webhook store does not allow sending now")
-	errElsewhere = errors.New("another process sends the webhook")
-)
 
 // maxNumbers is the maximum size, in bytes, of the numbers in an encoded webhook without signature
 // and TLS files, including the lengths of texts.

@@ -74,9 +74,8 @@ type Options struct {
 	State              string
 	StateMemory        int // limits the memory for all changes to rows, in bytes; 0 is 1 GiB
 	MaxPendingWebhooks int // maximum number of waiting webhooks; 0 is a million
-	// WebhookStore is where accepted webhooks survive a crash; "" for none. It is a directory,
-	// which only one server at a time may use, or "nats://HOST:PORT": a stream of NATS JetStream,
-	// from which other servers send the webhooks of one that has stopped.
+	// WebhookStore is a directory in which accepted webhooks survive a crash; "" for none. Only one
+	// server at a time may use it.
 	WebhookStore string
 	// SharedState is where replicas keep shared rate limits, counters and turns:
 	// "nats://HOST:PORT"; "" for none.

@@ -4,20 +4,21 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 
 	"mockserver/dispatcher"
-	"mockserver/listener/compile/webhook"
 )
 
 // openWebhooks starts the queue. If Options.NoWebhooks is set, stored webhooks are not sent either.
 func (s *Server) openWebhooks() error {
 	opts := dispatcher.Options{MaxPending: s.opts.MaxPendingWebhooks, Logger: s.log, Failed: s.calls.LogFailed}
-	var err error
-	if s.opts.WebhookStore != "" && !s.opts.NoWebhooks {
-		if opts.Store, opts.Fallback, err = webhook.Store(s.opts.WebhookStore); err != nil {
-			return err
-		}
+	if !s.opts.NoWebhooks {
+		opts.Store = s.opts.WebhookStore
 	}
+	if strings.Contains(opts.Store, "://") {
+		return errors.New("the webhook store is a URL; expected the name of a directory")
+	}
+	var err error
 	s.calls.Webhooks, err = dispatcher.Open(opts)
 	return err
 }

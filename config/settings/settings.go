@@ -52,7 +52,7 @@ type Settings struct {
 	Grace            time.Duration // how long a stopping server waits for requests and sends webhooks
 
 	MaxPendingWebhooks int    // maximum number of waiting webhooks
-	WebhookStore       string // a directory, or a URL of NATS; "" for none
+	WebhookStore       string // a directory; "" for none
 	SharedState        string // a URL of NATS; "" for none
 	NoWebhooks         bool   // webhooks are not sent
 	State              string // a file in which changes to rows are kept; "" for none

@@ -1,6 +1,8 @@
 package settings
 
 import (
+	"strings"
+
 	"mockserver/config"
 	"mockserver/config/item"
 	"mockserver/internal/flags"
@@ -68,12 +70,16 @@ var table = flags.Table[Settings]{
 	{Name: "max-pending-webhooks", Group: "webhooks and state", Env: "MOCKSERVER_MAX_PENDING_WEBHOOKS", Initial: "1000000", Value: "NUMBER", Accepts: "an integer from 1 to 100000000",
 		Doc: "how many webhooks may wait to be sent; further ones are refused",
 		Set: func(s *Settings, v string) bool { return flags.Int(&s.MaxPendingWebhooks, v, 1, 100_000_000) }},
-	{Name: "webhook-store", Env: "MOCKSERVER_WEBHOOK_STORE", Value: "STORE", Accepts: "the name of a directory, or nats://HOST:PORT",
-		Doc: "where accepted webhooks survive a crash: a directory, or nats://HOST:PORT, from where other replicas send them",
-		Set: func(s *Settings, v string) bool { return readWebhookStore(&s.WebhookStore, v) }},
+	{Name: "webhook-store", Env: "MOCKSERVER_WEBHOOK_STORE", Value: "DIR",
+		Accepts: "the name of a directory, which may be on a persistent volume (docs/kubernetes.md); webhooks are not stored in NATS",
+		Doc:     "the directory in which accepted webhooks survive a crash",
+		Set:     func(s *Settings, v string) bool { s.WebhookStore = v; return v != "" && !strings.Contains(v, "://") }},
 	{Name: "shared-state", Env: "MOCKSERVER_SHARED_STATE", Value: "URL", Accepts: "nats://HOST:PORT",
 		Doc: "where replicas together count rate limits with scope: shared: nats://HOST:PORT",
-		Set: func(s *Settings, v string) bool { s.SharedState = v; return isNATS(v) }},
+		Set: func(s *Settings, v string) bool {
+			s.SharedState = v
+			return strings.HasPrefix(v, "nats://") || strings.HasPrefix(v, "tls://")
+		}},
 	{Name: "state", Env: "MOCKSERVER_STATE", Value: "FILE", Accepts: "the name of a file",
 		Doc: "read the changes of rows from this file at the start, and write them to it at the end",
 		Set: func(s *Settings, v string) bool { s.State = v; return v != "" }},

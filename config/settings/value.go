@@ -60,16 +60,6 @@ func readAuto(into *bool, text string) bool {
 	return *into
 }
 
-// readWebhookStore accepts the name of a directory, or a URL of NATS.
-func readWebhookStore(into *string, text string) bool {
-	*into = text
-	return isNATS(text) || text != "" && !strings.Contains(text, "://")
-}
-
-func isNATS(text string) bool {
-	return strings.HasPrefix(text, "nats://") || strings.HasPrefix(text, "tls://")
-}
-
 // readList adds names of files, separated by commas.
 func readList(into *[]string, text string) bool {
 	names := strings.Split(text, ",")

@@ -30,8 +30,7 @@ type Outbox struct {
 	// rotateAt is the size at which the next file is begun, in bytes. allowed is how much space the
 	// log may take, in bytes, in addition to four times the size of the pending entries.
 	rotateAt, allowed int64
-	lost              int64   // records that could not be read when it was opened
-	found             []Entry // entries that were pending when it was opened, until Recover
+	lost              int64 // records that could not be read when it was opened
 
 	mu     sync.Mutex // guards the fields below
 	buffer []byte     // data to be written next, to the last file
@@ -102,18 +101,6 @@ func (o *Outbox) file(number uint32) *logFile { return o.files[number-o.files[0]
 
 // Lost returns the minimum number of records that could not be read when the outbox was opened.
 func (o *Outbox) Lost() int64 { return o.lost }
-
-// Recover calls take at once, with the entries that were pending when the outbox was opened.
-func (o *Outbox) Recover(take func([]Entry)) {
-	take(o.found)
-	o.found = nil
-}
-
-// MayBegin returns true: no other process uses the directory.
-func (o *Outbox) MayBegin() bool { return true }
-
-// Holds returns true: no other process uses the directory.
-func (o *Outbox) Holds(uint64) bool { return true }
 
 // Store writes an entry to the log, sets its ID, and returns when it is safe on disk.
 func (o *Outbox) Store(e *Entry) error {

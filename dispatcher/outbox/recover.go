@@ -49,7 +49,6 @@ func Open(dir string, log *slog.Logger) (*Outbox, []Entry, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the webhook store %s: %w", dir, errors.Join(err, lock.Close()))
 	}
-	o.found = pending
 	go o.remove()
 	go o.commit()
 	return o, pending, nil

@@ -54,7 +54,8 @@ func WriteFile(t *testing.T, dir, name, content string) string {
 	return path
 }
 
-// NATS starts the NATS servers of .ci/tools/nats, and returns their addresses, separated by commas.
+// NATS starts the NATS servers of .ci/tools/nats, one or one for each configuration file, and
+// returns their addresses, separated by commas.
 // They stop when stop is called, or with the process. Without the program, it skips the test, unless
 // MOCKSERVER_NATS_TESTS=1 is set, as .ci/run does.
 func NATS(t testing.TB, args ...string) (addresses string, stop func()) {

@@ -1,6 +1,6 @@
 // Package nats is a command for tests, which build it with go test -c: NATS servers with JetStream.
 //
-//	nats 3          three servers that form a cluster
+//	nats            a server
 //	nats CONF...    a server for each configuration file
 //
 // It prints their addresses, separated by commas, in one line when they have a leader, and stops
@@ -10,12 +10,7 @@ package nats
 import (
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
-	"net/url"
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -68,47 +63,17 @@ func run(args []string) error {
 }
 
 func options(args []string, dir string) (all []*server.Options, err error) {
-	n, err := strconv.Atoi(args[0])
-	if err != nil {
-		for _, file := range args {
-			o, err := server.ProcessConfigFile(file)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, o)
-		}
-		return all, nil
+	if len(args) == 0 {
+		return []*server.Options{{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: dir}}, nil
 	}
-	var routes []*url.URL
-	for i := range n {
-		l := unused()
-		defer l.Close() // after all of them are taken
-		routes = append(routes, &url.URL{Scheme: "nats", Host: l.Addr().String()})
-		all = append(all, &server.Options{
-			ServerName: fmt.Sprint("n", i), Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: filepath.Join(dir, fmt.Sprint(i)),
-		})
-		if n > 1 {
-			// Clients use only the servers that they are configured with, since one of them may be
-			// behind a proxy.
-			all[i].Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port, NoAdvertise: true}
+	for _, file := range args {
+		o, err := server.ProcessConfigFile(file)
+		if err != nil {
+			return nil, err
 		}
-	}
-	for _, o := range all {
-		if n > 1 {
-			o.Routes = routes
-		}
+		all = append(all, o)
 	}
 	return all, nil
-}
-
-// unused listens on a port that the system does not assign to programs that request any free port.
-func unused() net.Listener {
-	for {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(18_000)))
-		if err == nil {
-			return l
-		}
-	}
 }
 
 func haveLeader(servers []*server.Server) bool {

@@ -138,15 +138,6 @@ spec:
 {{- end }}
 {{- end }}
 {{- $nats := ternary (printf "nats://%s:4222" (include "mockserver.nats" .)) "" .Values.nats.enabled }}
-{{- $store := default $nats .Values.webhookStore.url }}
-{{- with .Values.webhookStore }}
-{{- if .existingSecret }}
-- name: MOCKSERVER_WEBHOOK_STORE
-  valueFrom: {secretKeyRef: {name: {{ .existingSecret }}, key: {{ .key }}}}
-{{- else if $store }}
-- {name: MOCKSERVER_WEBHOOK_STORE, value: {{ $store | quote }}}
-{{- end }}
-{{- end }}
 {{- with .Values.sharedState }}
 {{- if .existingSecret }}
 - name: MOCKSERVER_SHARED_STATE
@@ -156,7 +147,7 @@ spec:
 {{- end }}
 {{- end }}
 {{- with .Values.persistence }}
-{{- if and .enabled .webhooks (not (or $store $.Values.webhookStore.existingSecret)) }}
+{{- if and .enabled .webhooks }}
 - {name: MOCKSERVER_WEBHOOK_STORE, value: /var/lib/mockserver/webhooks}
 {{- end }}
 {{- if and .enabled .state }}

@@ -48,7 +48,7 @@ func TestSharedQuotas_CountAsThoseOfOneReplica(t *testing.T) {
 
 // After the clock of a replica was set back, a key that is used up is refused for a window at most.
 func TestSharedQuotas_TheClockIsSetBack(t *testing.T) {
-	addresses, stop := harness.NATS(t, "1")
+	addresses, stop := harness.NATS(t)
 	defer stop()
 	at, err := shared.Parse("nats://" + addresses + "?timeout=10s")
 	if err != nil {

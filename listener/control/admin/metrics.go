@@ -227,8 +227,7 @@ func (a *Admin) writeWebhooks(out *output) {
 	}
 	out.counter(describe("webhook_retries_total", "Failed attempts to send a webhook that another attempt was to follow."), uint64(stats.Retried))
 	out.counter(describe("webhook_store_lost_records_total", "Minimum number of records of the webhook store that could not be read."), uint64(stats.Lost))
-	out.counter(describe("webhooks_restored_total", "Webhooks read from the store, left there by this server before a restart or by another one."), uint64(stats.Restored))
-	out.counter(describe("webhooks_unstored_total", "Webhooks that were accepted although the store refused them."), uint64(stats.Unstored))
+	out.counter(describe("webhooks_restored_total", "Webhooks read from the store, left there by an earlier process."), uint64(stats.Restored))
 	out.gauge(describe("webhooks_pending", "Webhooks that are accepted and not finished."), float64(stats.Pending))
 	out.gauge(describe("webhooks_due", "Webhooks that are due and wait for a worker."), float64(stats.Due))
 	out.gauge(describe("webhooks_in_flight", "Webhooks that are being sent."), float64(stats.InFlight))

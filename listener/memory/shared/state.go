@@ -25,35 +25,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"mockserver/internal/natsclient"
 )
-
-// Location is where the state is stored.
-type Location struct {
-	natsclient.Servers
-	Timeout time.Duration // how long a call may take
-}
-
-const (
-	defaultTimeout = 20 * time.Millisecond
-	maxTimeout     = 10 * time.Second
-)
-
-// Parse parses the URL of a state; see natsclient.Parse.
-func Parse(text string) (Location, error) {
-	at := Location{Timeout: defaultTimeout}
-	var err error
-	at.Servers, err = natsclient.Parse(text, "the shared state", "MOCK_STATE", "timeout", func(name, value string) (string, bool) {
-		if name != "timeout" {
-			return "", false
-		}
-		var err error
-		at.Timeout, err = time.ParseDuration(value)
-		return fmt.Sprintf("a duration above 0 of at most %v", maxTimeout), err == nil && at.Timeout > 0 && at.Timeout <= maxTimeout
-	})
-	return at, err
-}
 
 // State is an open state. Its methods may be called from any goroutine.
 type State struct {
@@ -104,8 +76,8 @@ func Open(at Location, log *slog.Logger) (*State, error) {
 	s := &State{at: at, log: log, began: time.Now(), localBase: newLocalBase(), replica: fmt.Sprintf("%s.replica.%016x", at.Stream, rand.Uint64())}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	var err error
-	if s.nc, s.js, err = at.Connect(at.String(), presentEvery, log); err == nil {
-		err = natsclient.Start(s.ctx, func(ctx context.Context) error {
+	if s.nc, s.js, err = at.connect(log); err == nil {
+		err = start(s.ctx, func(ctx context.Context) error {
 			if s.stream, err = s.prepare(ctx); err != nil {
 				return err
 			}
@@ -129,7 +101,7 @@ func (s *State) prepare(ctx context.Context) (jetstream.Stream, error) {
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		stream, err = s.js.CreateStream(ctx, jetstream.StreamConfig{
 			Name: s.at.Stream, Subjects: []string{s.at.Stream + ".value.*", s.at.Stream + ".replica.*"},
-			Description: "shared state of mockserver", Storage: jetstream.FileStorage, Replicas: s.at.ReplicasOf(s.nc),
+			Description: "shared state of mockserver", Storage: jetstream.FileStorage, Replicas: s.at.replicasOf(s.nc),
 			MaxMsgsPerSubject: 1, AllowMsgTTL: true,
 		})
 	}

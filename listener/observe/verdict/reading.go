@@ -104,7 +104,7 @@ func between(a, b *Reading) Sample {
 		WebhooksOldest:   Milliseconds(b.Webhooks.Oldest),
 		WebhooksStarted:  startedWebhooks(&b.Webhooks) - startedWebhooks(&a.Webhooks),
 		WebhooksSent:     b.Webhooks.Delivered - a.Webhooks.Delivered, WebhooksDead: b.Webhooks.Dead - a.Webhooks.Dead,
-		WebhooksRefused: b.Webhooks.Refused - a.Webhooks.Refused, WebhooksUnstored: b.Webhooks.Unstored - a.Webhooks.Unstored,
+		WebhooksRefused: b.Webhooks.Refused - a.Webhooks.Refused,
 		WebhooksPending: b.Webhooks.Pending, WebhooksDue: b.Webhooks.Due,
 		times: timesBetween(a, b, &all), opening: openingBetween(a, b),
 		Load: loadBetween(&a.usage, &b.usage, apart),

@@ -54,7 +54,6 @@ type Sample struct {
 	WebhooksSent     int64   `json:"webhooks_sent" doc:"webhooks that were delivered"`
 	WebhooksDead     int64   `json:"webhooks_dead" doc:"webhooks that were given up"`
 	WebhooksRefused  int64   `json:"webhooks_refused" doc:"webhooks that were not accepted"`
-	WebhooksUnstored int64   `json:"webhooks_unstored" doc:"webhooks that were accepted although the store refused them"`
 	RecordingDropped uint64  `json:"recording_dropped" doc:"exchanges with upstreams that should have been recorded and were not"`
 	StateGivenUp     int64   `json:"state_given_up" doc:"changes of rows dropped for lack of room"`
 	WebhooksPending  int64   `json:"webhooks_pending" doc:"webhooks pending at its end"`
@@ -247,7 +246,7 @@ func Combine(a, b *float64, how string) *float64 {
 // sample triggered, whenever they ended.
 func (s *Sample) Of(t dispatcher.Counts) {
 	s.WebhooksStarted, s.WebhooksSent, s.WebhooksDead, s.WebhooksPending = t.Accepted, t.Delivered, t.Dead, t.Pending
-	s.WebhooksRefused, s.WebhooksUnstored = t.Refused, t.Unstored
+	s.WebhooksRefused = t.Refused
 	s.times.WebhookLag = t.Lag
 	s.WebhookLag = SpreadOf(t.Lag)
 }

@@ -446,32 +446,20 @@ func TestChart_WithAVolume(t *testing.T) {
 	}
 }
 
-func TestChart_WebhooksAndSharedStateInNATS(t *testing.T) {
+func TestChart_SharedStateInNATS(t *testing.T) {
 	t.Parallel()
 	all := renderChart(t, map[string]string{
-		"documented": documentedValues(t)["adopted.yml"],
-		"volume":     "persistence: {enabled: true}\nwebhookStore: {url: 'nats://nats:4222'}\n",
-		"secret":     "webhookStore: {existingSecret: mock-nats}\nsharedState: {existingSecret: mock-nats, key: state}\n",
+		"documented": documentedValues(t)["shared.yml"],
+		"secret":     "sharedState: {existingSecret: mock-nats, key: state}\n",
 	})
-	if got := all["documented"].variables(t)["MOCKSERVER_SHARED_STATE"]; got != "nats://nats:4222" {
+	if got := all["documented"].fine(t).variables(t)["MOCKSERVER_SHARED_STATE"]; got != "nats://nats:4222" {
 		t.Errorf("the shared state is %q", got)
 	}
-	if got, ok := all["volume"].variables(t)["MOCKSERVER_SHARED_STATE"]; ok {
-		t.Errorf("the shared state is %q, want none", got)
-	}
-	if from := all["secret"].variables(t)["MOCKSERVER_SHARED_STATE"]; from != "map[key:state name:mock-nats]" {
+	if from := all["secret"].fine(t).variables(t)["MOCKSERVER_SHARED_STATE"]; from != "map[key:state name:mock-nats]" {
 		t.Errorf("the URL of the shared state comes from %s", from)
 	}
-	for _, name := range []string{"documented", "volume"} {
-		if strings.Contains(fmt.Sprint(all[name].trees(t)), "nats.conf") {
-			t.Errorf("%s: servers are installed", name)
-		}
-		if got := all[name].fine(t).variables(t)["MOCKSERVER_WEBHOOK_STORE"]; got != "nats://nats:4222" {
-			t.Errorf("%s: the store is %q", name, got)
-		}
-	}
-	if from := all["secret"].fine(t).variables(t)["MOCKSERVER_WEBHOOK_STORE"]; from != "map[key:url name:mock-nats]" {
-		t.Errorf("the URL comes from %s", from)
+	if strings.Contains(fmt.Sprint(all["documented"].trees(t)), "nats.conf") {
+		t.Error("servers are installed")
 	}
 }
 

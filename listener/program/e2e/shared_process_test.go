@@ -93,7 +93,7 @@ func sum(n [3]int64) int64 { return n[0] + n[1] + n[2] }
 // the part of a lease that it does not use.
 func TestReplicas_ShareALimit(t *testing.T) {
 	t.Parallel()
-	all := startReplicas(t, startNATS(t, "1"))
+	all := startReplicas(t, startNATS(t))
 	if a := all[0].mocks.Get("/window?k=idle"); a.Status != 200 || a.Header.Get("X-RateLimit-Remaining") != "99" {
 		t.Errorf("the first request is answered with %d and %v", a.Status, a.Header)
 	}
@@ -157,7 +157,7 @@ func numbers(t *testing.T, responses []string) []int {
 // together.
 func TestReplicas_ShareNumbersAndTurns(t *testing.T) {
 	t.Parallel()
-	all := startReplicas(t, startNATS(t, "1"))
+	all := startReplicas(t, startNATS(t))
 	if got := numbers(t, all.bodies("/number", 1200)); got[len(got)-1] > 3*3000 { // each replica has begun two blocks and fetched a third
 		t.Errorf("the numbers go up to %d", got[len(got)-1])
 	}
@@ -182,7 +182,7 @@ func TestReplicas_ShareNumbersAndTurns(t *testing.T) {
 // While the server does not answer, each replica continues with its own numbers and turns.
 func TestReplicas_NumbersAndTurnsOnTheirOwn(t *testing.T) {
 	t.Parallel()
-	between := NewLink(t, startNATS(t, "1"))
+	between := NewLink(t, startNATS(t))
 	all := startReplicas(t, between.Address())
 	all[0].mocks.Get("/status/1").Want(t, 200, "pending")
 	defer between.Freeze()()
@@ -204,7 +204,7 @@ func TestReplicas_NumbersAndTurnsOnTheirOwn(t *testing.T) {
 // says so.
 func TestReplicas_TheServerIsAway(t *testing.T) {
 	t.Parallel()
-	between := NewLink(t, startNATS(t, "1"))
+	between := NewLink(t, startNATS(t))
 	all := startReplicas(t, between.Address())
 	thaw := between.Freeze()
 	defer thaw()
