@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -49,7 +50,7 @@ func Run(ctx context.Context, opts Options, stdout, stderr io.Writer) error {
 // measured measures the scenarios, or the endpoints of the configuration.
 func (r *run) measured(ctx context.Context) error {
 	r.placed = load.Place()
-	if r.opts.Together {
+	if len(r.opts.Rivals) > 0 {
 		r.placed.ServersOnOne()
 	}
 	r.machine = thisMachine(r.opts.Version)
@@ -68,8 +69,7 @@ func (r *run) measured(ctx context.Context) error {
 	return nil
 }
 
-// openLoopScenarios are measured at a constant rate unless other scenarios are named. A curve is
-// measured only for the first.
+// openLoopScenarios are measured at a constant rate unless other scenarios are named.
 var openLoopScenarios = []string{"static", "path", "json"}
 
 // chosen returns the scenarios to measure.
@@ -79,16 +79,10 @@ func (r *run) chosen() ([]scenario, error) {
 		return nil, err
 	}
 	names := r.opts.Scenarios
-	switch {
-	case len(names) > 0:
-	case r.opts.Curve:
-		names = openLoopScenarios[:1]
-	case r.opts.Rate.given():
+	if len(names) == 0 && r.opts.Rate.given() {
 		names = openLoopScenarios
 	}
-	return slices.DeleteFunc(all, func(s scenario) bool {
-		return len(names) > 0 && !slices.Contains(names, s.Name) || r.opts.Together && !s.isClosedLoop()
-	}), nil
+	return slices.DeleteFunc(all, func(s scenario) bool { return len(names) > 0 && !slices.Contains(names, s.Name) }), nil
 }
 
 // measureScenario measures one scenario, on a server of its own or on the target.
@@ -98,42 +92,34 @@ func (r *run) measureScenario(ctx context.Context, s *scenario) error {
 	for i := range s.Requests {
 		requests = append(requests, s.Requests[i].expanded()...)
 	}
-	sub := &subject{name: s.Name, shows: s.Shows, asked: requests, rate: s.Rate, duration: s.Duration}
-	if r.opts.Target != "" {
-		return r.measureTarget(ctx, sub, requests)
+	sub := &subject{name: s.Name, shows: s.Shows, asked: requests, statusOnly: r.opts.Target != ""}
+	candidate := side{name: nameOfCandidate, address: r.opts.Target, pid: r.opts.PID}
+	if r.opts.Target == "" {
+		server, err := r.startScenario(ctx, s)
+		if err != nil {
+			return err
+		}
+		defer server.stop(ctx)
+		candidate = server.side(nameOfCandidate)
 	}
-	st := &setup{run: r, scenario: s}
-	candidate, err := st.open(ctx)
-	defer st.close(ctx)
-	if err != nil {
+	var err error
+	if sub.wants, sub.sample, err = checkResponses(ctx, candidate.address, requests, sub.statusOnly); err != nil {
 		return err
 	}
-	if sub.wants, sub.sample, err = checkResponses(ctx, candidate.address, requests, false); err != nil {
-		return err
-	}
-	if s.RewriteEvery > 0 {
-		sub.during = st.rewrite
-	}
-	res, err := r.measure(ctx, candidate, sub)
-	if res != nil {
-		st.finish(ctx, res)
-	}
-	return err
+	return r.measure(ctx, candidate, sub)
 }
 
-// measureTarget loads a server that bench did not start: only the status of its answers
-// is checked.
-func (r *run) measureTarget(ctx context.Context, sub *subject, requests []preparedRequest) error {
-	var err error
-	if sub.wants, sub.sample, err = checkResponses(ctx, r.opts.Target, requests, true); err != nil {
-		return err
+// startScenario starts the server with the configuration of a scenario.
+func (r *run) startScenario(ctx context.Context, s *scenario) (*server, error) {
+	dir := filepath.Join(r.dir, s.Name)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
 	}
-	sub.duration = 0
-	res, err := r.measure(ctx, side{name: nameOfCandidate, address: r.opts.Target, pid: r.opts.PID}, sub)
-	if res != nil {
-		res.statusOnly = true
+	file, err := s.write(dir)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return r.startServer(ctx, []string{file})
 }
 
 func printScenarios(out io.Writer) error {

@@ -59,7 +59,7 @@ func (r *run) measureEndpoints(ctx context.Context) error {
 	}
 	for _, sub := range subjects {
 		r.progressf("%s", sub.name)
-		if _, err := r.measure(ctx, candidate, sub); err != nil {
+		if err := r.measure(ctx, candidate, sub); err != nil {
 			return fmt.Errorf("%s: %w", sub.name, err)
 		}
 	}
@@ -104,14 +104,7 @@ func (r *run) validate(ctx context.Context) error {
 // fit chooses the length of the rounds, unless it is given, so that measuring all endpoints takes
 // about a minute. It fails if measuring them would take more than longestRun.
 func (r *run) fit(endpoints int) error {
-	loads := 2*r.opts.Rounds + 1 // plus the warm-up
-	switch {
-	case r.opts.Curve:
-		loads = 2 * r.opts.Rounds * len(curveShares)
-	case r.opts.Together:
-		loads = r.opts.Rounds + 1
-	}
-	loads *= max(endpoints, 1)
+	loads := (2*r.opts.Rounds + 1) * max(endpoints, 1) // plus the warm-up
 	if r.opts.Duration == 0 {
 		r.opts.Duration = min(max(endpointsTime/time.Duration(loads)-shortestRound, shortestRound), longestRound)
 	}

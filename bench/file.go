@@ -2,20 +2,9 @@ package bench
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-
-	"mockserver/internal/files"
 )
-
-// writeWhole writes a file so that a reader sees either all of it or its previous content.
-func writeWhole(path string, content []byte) error {
-	return files.Replace(path, func(w io.Writer) error {
-		_, err := w.Write(content)
-		return err
-	})
-}
 
 // writable returns an error, before anything is measured, if a result could not be written to path;
 // "" means no file.

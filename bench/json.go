@@ -7,7 +7,7 @@ import (
 )
 
 // document is the content of a --json file, described in docs/bench.md. Fields may be added to form
-// 1, but no field changes its meaning.
+// 2, but no field changes its meaning.
 type document struct {
 	Form      int            `json:"form"`
 	Complete  bool           `json:"complete"` // the run was completed, and no result is void
@@ -24,7 +24,6 @@ type document struct {
 // conditions are the settings of the measured run.
 type conditions struct {
 	Kind        string   `json:"kind"` // "closed_loop" or "open_loop"
-	Together    bool     `json:"together"`
 	Rounds      int      `json:"rounds"`
 	Round       float64  `json:"round_seconds"`
 	Warmup      float64  `json:"warmup_seconds"`
@@ -38,14 +37,14 @@ type conditions struct {
 
 func (r *run) document(complete bool) document {
 	kind := "closed_loop"
-	if r.opts.isOpenLoop() {
+	if r.opts.Rate.given() {
 		kind = "open_loop"
 	}
 	d := document{
-		Form: 1, Complete: complete, Begun: r.begun.UTC().Format(time.RFC3339), Took: time.Since(r.begun).Seconds(),
+		Form: 2, Complete: complete, Begun: r.begun.UTC().Format(time.RFC3339), Took: time.Since(r.begun).Seconds(),
 		Machine: r.machine, Placement: r.placed,
 		Method: conditions{
-			Kind: kind, Together: r.opts.Together, Rounds: r.opts.Rounds, Round: r.opts.Duration.Seconds(), Warmup: warmup(r.opts.Duration).Seconds(),
+			Kind: kind, Rounds: r.opts.Rounds, Round: r.opts.Duration.Seconds(), Warmup: warmup(r.opts.Duration).Seconds(),
 			Connections: r.opts.Connections, Rate: r.opts.Rate.PerSecond, Share: r.opts.Rate.Share,
 			Config: nonNil(r.opts.Config), Target: r.opts.Target, Server: nonNil(r.opts.Server),
 		},

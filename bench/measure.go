@@ -1,22 +1,20 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"time"
 
 	"mockserver/bench/load"
-	"mockserver/internal/list"
 )
 
 // measure measures a subject according to the options, and keeps the result unless nothing was
 // measured.
-func (r *run) measure(ctx context.Context, candidate side, sub *subject) (*result, error) {
+func (r *run) measure(ctx context.Context, candidate side, sub *subject) error {
 	bare, err := r.startBaseline(ctx, &sub.sample)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer bare.kill()
 	baseline := bare.side(nameOfBaseline)
@@ -25,7 +23,7 @@ func (r *run) measure(ctx context.Context, candidate side, sub *subject) (*resul
 	for _, rival := range r.opts.Rivals {
 		s, err := r.startRival(ctx, rival, sub)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		defer func() {
 			s.server.stop(ctx)
@@ -35,41 +33,18 @@ func (r *run) measure(ctx context.Context, candidate side, sub *subject) (*resul
 	}
 	ctx, release := whileRunning(ctx, sides)
 	defer release()
-	capacity := 0.0
-	if r.opts.Curve || r.opts.Rate.Share > 0 {
-		if capacity, err = r.capacity(ctx, candidate, sub); err != nil {
-			return nil, err
+	res := &result{Name: sub.name, Shows: sub.shows, Rate: r.opts.Rate.PerSecond, statusOnly: sub.statusOnly}
+	if share := r.opts.Rate.Share; share > 0 {
+		if res.Capacity, err = r.capacity(ctx, candidate, sub); err != nil {
+			return err
 		}
+		res.Rate = share * res.Capacity
 	}
-	var last *result
-	for _, rate := range r.rates(sub, capacity) {
-		res := &result{Name: sub.name, Shows: sub.shows, Capacity: capacity, Rate: rate}
-		if r.opts.Curve {
-			res.Name += fmt.Sprintf(" %.0f %%", 100*rate/capacity)
-		}
-		err = r.measureRounds(ctx, res, sides, sub, rate)
-		if len(res.Rounds) > 0 {
-			last, r.results = res, append(r.results, res)
-		}
-		if err != nil || res.Void != "" {
-			break
-		}
+	err = r.measureRounds(ctx, res, sides, sub)
+	if len(res.Rounds) > 0 {
+		r.results = append(r.results, res)
 	}
-	return last, err
-}
-
-// curveShares are the steps of an overload curve, as shares of the capacity.
-var curveShares = []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2}
-
-// rates returns the rates at which a subject is measured, in requests a second; 0 is a closed loop.
-func (r *run) rates(sub *subject, capacity float64) []float64 {
-	switch {
-	case r.opts.Curve:
-		return list.Map(curveShares, func(share float64) float64 { return share * capacity })
-	case r.opts.Rate.Share > 0:
-		return []float64{r.opts.Rate.Share * capacity}
-	}
-	return []float64{cmp.Or(r.opts.Rate.PerSecond, sub.rate)}
+	return err
 }
 
 // capacity measures how many requests a second the candidate answers in a closed loop.

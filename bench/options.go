@@ -3,6 +3,7 @@ package bench
 import (
 	"errors"
 	"net/url"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,10 +32,7 @@ type Options struct {
 	Duration    time.Duration // of one round; 0 selects a duration that suits the measurement
 	Connections int
 	Rate        Rate // the zero value sends the next request when the last was answered
-	Curve       bool // measure latency at 10 % to 120 % of capacity
-
-	Together bool    // all servers at once on one CPU, and nothing else
-	Rivals   []Rival // with Together
+	Rivals      []Rival
 
 	JSON   string   // a file to write; "" for none
 	Server []string // further flags of the server that is started
@@ -52,10 +50,7 @@ type Rate struct {
 
 func (r Rate) given() bool { return r != Rate{} }
 
-// isOpenLoop reports whether requests are sent at constant rates that the options say.
-func (o *Options) isOpenLoop() bool { return o.Curve || o.Rate.given() }
-
-// Rival is a different server, which is measured with the same requests.
+// Rival is a different server, which is loaded at the same time with the same requests.
 type Rival struct {
 	Name    string
 	Command string // for sh; {port} is the port of 127.0.0.1 that it must listen on
@@ -88,10 +83,10 @@ var table = flags.Table[Options]{
 		Doc: "with --target: the process whose CPU time and memory are shown",
 		Set: func(o *Options, v string) bool { return flags.Int(&o.PID, v, 1, 1<<31-1) }},
 	{Name: "rounds", Value: "NUMBER", Accepts: "an integer from 1 to 1000",
-		Doc: "how often each thing is measured (default 5; with --together 8, with -c 3, with --curve 1)",
+		Doc: "how often each thing is measured (default 5; with --rival 8, with -c 3)",
 		Set: func(o *Options, v string) bool { return flags.Int(&o.Rounds, v, 1, 1000) }},
 	{Name: "duration", Value: "DURATION", Accepts: "a duration from 10ms to 1h",
-		Doc: "how long a round counts (default 400ms; with --together, --rate and --curve 2s; with -c fitted to 1 minute)",
+		Doc: "how long a round counts (default 400ms; with --rival and --rate 2s; with -c fitted to 1 minute)",
 		Set: func(o *Options, v string) bool {
 			return flags.Duration(&o.Duration, v) && o.Duration >= 10*time.Millisecond && o.Duration <= time.Hour
 		}},
@@ -101,12 +96,8 @@ var table = flags.Table[Options]{
 	{Name: "rate", Value: "RATE", Accepts: "a number of requests a second, or a share from 1% to 200%",
 		Doc: "send at a constant rate: requests a second, or a share of capacity such as 80%",
 		Set: func(o *Options, v string) bool { return readRate(&o.Rate, v) }},
-	{Name: "curve", Switch: func(o *Options) *bool { return &o.Curve },
-		Doc: "measure latency at 10 % to 120 % of capacity"},
-	{Name: "together", Switch: func(o *Options) *bool { return &o.Together },
-		Doc: "load all servers at once on one CPU: what a request costs, compared with the others"},
 	{Name: "rival", Value: "NAME=COMMAND", Several: true, Accepts: "NAME=COMMAND with " + portOf + " in the command",
-		Doc: "with --together: another server, started with this command for sh; it listens on 127.0.0.1:" + portOf + " and answers the same requests",
+		Doc: "compare with another server, started with this command for sh: it listens on 127.0.0.1:" + portOf + " and answers the same requests",
 		Set: func(o *Options, v string) bool {
 			name, command, _ := strings.Cut(v, "=")
 			o.Rivals = append(o.Rivals, Rival{strings.TrimSpace(name), command})
@@ -167,9 +158,7 @@ func (o *Options) checkCombinations(wrong func(format string, args ...any)) {
 	}
 	excluded(len(o.Config) > 0, "--config", o.Target != "", "--target")
 	excluded(len(o.Config) > 0, "--config", len(o.Scenarios) > 0, "--scenario")
-	excluded(o.Rate.given(), "--rate", o.Curve, "--curve")
-	excluded(o.Together, "--together", o.Rate.given(), "--rate")
-	excluded(o.Together, "--together", o.Curve, "--curve")
+	excluded(len(o.Rivals) > 0, "--rival", o.Rate.given(), "--rate")
 	excluded(len(o.Server) > 0, "flags of the server", o.Target != "", "--target")
 	needs := func(a bool, nameA string, b bool, nameB string) {
 		if a && !b {
@@ -179,11 +168,12 @@ func (o *Options) checkCombinations(wrong func(format string, args ...any)) {
 	needs(o.Endpoint != "", "--endpoint", len(o.Config) > 0, "--config")
 	needs(o.Requests != "", "--requests", len(o.Config) > 0, "--config")
 	needs(o.PID != 0, "--pid", o.Target != "", "--target")
-	needs(len(o.Rivals) > 0, "--rival", o.Together, "--together")
-	if o.Together && o.Target != "" && o.PID == 0 {
-		wrong("--together compares CPU time: the process of --target needs --pid")
+	needs(o.PID != 0, "--pid", runtime.GOOS == "linux", "Linux, where CPU time is measured")
+	needs(len(o.Rivals) > 0, "--rival", runtime.GOOS == "linux", "Linux, where CPU time is measured")
+	if len(o.Rivals) > 0 && o.Target != "" && o.PID == 0 {
+		wrong("--rival compares CPU time: the process of --target needs --pid")
 	}
-	names := []string{nameOfBaseline, nameOfCandidate, nameOfAlone, nameOfQuiet}
+	names := []string{nameOfBaseline, nameOfCandidate, nameOfAlone}
 	for _, rival := range o.Rivals {
 		if slices.Contains(names, rival.Name) {
 			wrong("--rival: two servers are named %q", rival.Name)
@@ -200,11 +190,8 @@ func (o *Options) checkScenarios(wrong func(format string, args ...any)) {
 	all, _ := scenarios() // a test checks the embedded ones
 	names := list.Map(all, func(s scenario) string { return s.Name })
 	for _, name := range o.Scenarios {
-		switch i := slices.Index(names, name); {
-		case i < 0:
+		if !slices.Contains(names, name) {
 			wrong("--scenario: no scenario is named %q%s; there are %s", name, wording.DidYouMean(name, names), strings.Join(names, ", "))
-		case o.Together && !all[i].isClosedLoop():
-			wrong("--scenario: %s is not for --together: it has a rate of its own, or reloads", name)
 		}
 	}
 }
@@ -214,12 +201,10 @@ func (o *Options) checkScenarios(wrong func(format string, args ...any)) {
 func (o *Options) defaults() {
 	switch {
 	case o.Rounds != 0:
-	case o.Curve:
-		o.Rounds = 1
-	case o.Together && len(o.Config) == 0:
-		o.Rounds = 8
 	case len(o.Config) > 0:
 		o.Rounds = 3
+	case len(o.Rivals) > 0:
+		o.Rounds = 8
 	default:
 		o.Rounds = 5
 	}
@@ -228,7 +213,7 @@ func (o *Options) defaults() {
 	}
 	switch {
 	case o.Duration != 0:
-	case o.isOpenLoop() || o.Together && len(o.Config) == 0:
+	case o.Rate.given() || len(o.Rivals) > 0 && len(o.Config) == 0:
 		o.Duration = 2 * time.Second
 	case len(o.Config) == 0:
 		o.Duration = 400 * time.Millisecond

@@ -24,7 +24,6 @@ const (
 	nameOfBaseline  = "bare"
 	nameOfCandidate = "server"
 	nameOfAlone     = "server alone" // the candidate alone, if the other sides are loaded at once
-	nameOfQuiet     = "server quiet" // the candidate without the activity of its subject
 )
 
 // round is one round: the figures of the sides, by their names. Each round has the baseline and the

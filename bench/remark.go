@@ -3,9 +3,6 @@ package bench
 import (
 	"fmt"
 	"strings"
-	"time"
-
-	"mockserver/internal/wording"
 )
 
 // Thresholds of remarks.
@@ -53,29 +50,11 @@ func (r *run) remarksOn(res *result) []string {
 		lines = append(lines, "no result: "+res.Void)
 	}
 	busy := res.Rounds.median(res.Rounds.loaded(), func(f *figures) figure { return figure(f.Busy) })
-	if !r.opts.Together && busy > busyGenerator {
+	if busy > busyGenerator {
 		lines = append(lines, fmt.Sprintf("the generator was the bottleneck: it used %.0f %% of its processors; requests/s is what it can send; CPU time per request is still valid", 100*busy))
 	}
 	if res.statusOnly {
 		lines = append(lines, "only the status of the responses was checked")
 	}
-	if res.Rate > 0 && !r.opts.isOpenLoop() {
-		lines = append(lines, fmt.Sprintf("sent at %.0f requests a second; latency counts from when a request was due", res.Rate))
-	}
-	if w := res.Webhooks; w != nil {
-		lines = append(lines, fmt.Sprintf("%s arrived, %d lost; late by p50 %s, p99 %s, at most %s", wording.Count(w.Arrived, "webhook"), w.Lost, short(w.LagP50), short(w.LagP99), short(w.LagMax)))
-	}
-	if res.Reloads != nil {
-		lines = append(lines, fmt.Sprintf("%s under load; p99 %s ms with them, %s ms without",
-			wording.Count(*res.Reloads, "reload"), res.Rounds.latency(nameOfCandidate).at(99).text(2), res.Rounds.latency(nameOfQuiet).at(99).text(2)))
-	}
 	return lines
-}
-
-// short returns a rounded duration as a text; "unknown" for nil.
-func short(d *time.Duration) string {
-	if d == nil {
-		return "unknown"
-	}
-	return d.Round(10 * time.Microsecond).String()
 }

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
+	"mockserver/internal/files"
 	"mockserver/internal/wording"
 )
 
@@ -19,12 +21,10 @@ func (r *run) report(err error) error {
 	}
 	switch {
 	case len(r.results) == 0:
-	case r.opts.Together:
-		b.WriteString(sidesTable(r.results))
-	case r.opts.isOpenLoop():
+	case r.opts.Rate.given():
 		b.WriteString(openTable(r.results))
 	default:
-		b.WriteString(closedTable(r.results, len(r.opts.Config) > 0))
+		b.WriteString(r.closedTable())
 	}
 	r.remarks(&b)
 	if len(r.results) > 0 && err != nil {
@@ -50,16 +50,16 @@ func (r *run) heading(b *strings.Builder) {
 	fmt.Fprintf(b, "%s/%s, %s, %s; %s; mockserver %s, %s, fasthttp %s\n", m.OS, m.Arch, cmp.Or(m.CPU, "CPU unknown"), wording.Count(m.CPUs, "CPU"), r.placed.Why, m.Mockserver, m.Go, m.Fasthttp)
 	who, how := "the server alone, then together with the bare handler", "closed loop: each connection sends its next request when the last was answered"
 	switch {
-	case r.opts.Together:
-		who = "all servers at once"
-	case r.opts.isOpenLoop():
+	case len(r.opts.Rivals) > 0:
+		who += " and the rivals"
+	case r.opts.Rate.given():
 		who, how = "baseline and server in turn", "open loop at a constant rate; latency from when a request was due"
 	}
 	fmt.Fprintf(b, "%s of %s a side, %s, %s each; %s\n\n",
 		wording.Count(r.opts.Rounds, "round"), r.opts.Duration.Round(time.Millisecond), who, wording.Count(r.opts.Connections, "connection"), how)
 }
 
-// file writes the requested file.
+// file writes the requested file, so that a reader sees either all of it or its previous content.
 func (r *run) file(complete bool) error {
 	if r.opts.JSON == "" {
 		return nil
@@ -68,5 +68,8 @@ func (r *run) file(complete bool) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(r.opts.JSON, append(text, '\n'))
+	return files.Replace(r.opts.JSON, func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
 }

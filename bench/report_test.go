@@ -54,7 +54,7 @@ func TestTableShowsMedians(t *testing.T) {
 		}
 	}
 	// The standard error of 1, 2 and 1.5: 0.5 divided by the square root of 3.
-	want := []string{"static", "1000", "15.0", "1.50", "0.29", "1.00", "1.00", "20.0", "0"}
+	want := []string{"static", "1000", "15.0", "1.500", "0.289", "1.00", "1.00", "20.0", "0"}
 	if !reflect.DeepEqual(row, want) {
 		t.Errorf("got  %q\nwant %q", row, want)
 	}
@@ -63,9 +63,9 @@ func TestTableShowsMedians(t *testing.T) {
 	}
 }
 
-// With --together each side has a row, and its ratio is the ratio of its own rounds.
-func TestTableOfSides(t *testing.T) {
-	r, out := finished(t, Options{Together: true, Rivals: []Rival{{Name: "nginx"}}})
+// A rival has a row, and its ratio is the ratio of its own rounds.
+func TestTableOfRivals(t *testing.T) {
+	r, out := finished(t, Options{Rivals: []Rival{{Name: "nginx"}}})
 	for i := range r.results[0].Rounds {
 		r.results[0].Rounds[i].Sides["nginx"] = side1(9 + float64(i))
 	}
@@ -76,7 +76,7 @@ func TestTableOfSides(t *testing.T) {
 	for line := range strings.Lines(out.String()) {
 		rows = append(rows, strings.Join(strings.Fields(line), " "))
 	}
-	for _, want := range []string{"static bare 10.00 1.000 0.000 20.0 0", "server 15.00 1.500 0.289 20.0 0", "nginx 10.00 1.000 0.058 20.0 0"} {
+	for _, want := range []string{"static 1000 15.0 1.500 0.289 1.00 1.00 20.0 0", "nginx 10.0 1.000 0.058 20.0 0"} {
 		if !slices.Contains(rows, want) {
 			t.Errorf("no row %q in\n%s", want, out)
 		}
@@ -120,25 +120,6 @@ func TestVoidResultHasNoFiguresAtARate(t *testing.T) {
 	}
 	if got, err := json.Marshal(r.document(true).Results[0].Medians); err != nil || strings.Count(string(got), ":null") != 7+6+6 {
 		t.Errorf("medians of a void result: %s, %v", got, err)
-	}
-}
-
-// A step of a curve with errors has no figures; the steps before it keep theirs.
-func TestCurveStepWithErrorsHasNoFigures(t *testing.T) {
-	r, out := finished(t, Options{Curve: true})
-	whole := r.results[0]
-	whole.Name, whole.Rate = "static 10 %", 10
-	errors := side1(10)
-	errors.Errors = map[string]uint64{"status 500": 3}
-	broken := &result{Name: "static 20 %", Rate: 20, Rounds: rounds{round1(side1(10), errors)}}
-	broken.judge()
-	r.results = append(r.results, broken)
-	if err := r.report(nil); err == nil {
-		t.Error("no error")
-	}
-	text := strings.ReplaceAll(out.String(), " ", "")
-	if !strings.Contains(text, "static10%bare101000") || !strings.Contains(text, "static20%server20"+strings.Repeat("–", 10)+"3\n") {
-		t.Errorf("got\n%s", out)
 	}
 }
 
@@ -228,7 +209,7 @@ func TestJSONFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	round := got.Results[0].Rounds
-	if got.Form != 1 || !got.Complete || len(round) != 3 || round[0].Sides.Server.CPU != nil || *round[1].Sides.Server.CPU != 20 || round[1].Sides.Server.Memory != 20e6 {
+	if got.Form != 2 || !got.Complete || len(round) != 3 || round[0].Sides.Server.CPU != nil || *round[1].Sides.Server.CPU != 20 || round[1].Sides.Server.Memory != 20e6 {
 		t.Errorf("got %s", text)
 	}
 	if p99 := round[0].Sides.Server.Latency["p99"]; math.Abs(p99-1) > 0.01 {

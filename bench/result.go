@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"mockserver/internal/histogram"
 	"mockserver/internal/list"
@@ -14,16 +13,14 @@ import (
 
 // result is the result of one subject. Medians and Remarks are set once all subjects are measured.
 type result struct {
-	Name     string     `json:"name"`
-	Shows    string     `json:"shows"`
-	Void     string     `json:"void"`                // why there is no result; "" for one that counts
-	Rate     float64    `json:"rate_per_second"`     // sent; 0 in a closed loop
-	Capacity float64    `json:"capacity_per_second"` // found first by a closed loop; 0 if it was not measured
-	Medians  medians    `json:"medians"`
-	Rounds   rounds     `json:"rounds"`
-	Webhooks *delivered `json:"webhooks"`
-	Reloads  *int       `json:"reloads"` // during the rounds; nil if none were planned
-	Remarks  []string   `json:"remarks"`
+	Name     string   `json:"name"`
+	Shows    string   `json:"shows"`
+	Void     string   `json:"void"`                // why there is no result; "" for one that counts
+	Rate     float64  `json:"rate_per_second"`     // sent; 0 in a closed loop
+	Capacity float64  `json:"capacity_per_second"` // found first by a closed loop; 0 if it was not measured
+	Medians  medians  `json:"medians"`
+	Rounds   rounds   `json:"rounds"`
+	Remarks  []string `json:"remarks"`
 
 	AtOnce     bool `json:"at_once"` // baseline and candidate were loaded at the same time
 	statusOnly bool // bodies were not checked
@@ -63,7 +60,7 @@ func (res *result) judgeSide(name string, f *figures) {
 	switch name {
 	case nameOfBaseline:
 		name = "the baseline"
-	case nameOfCandidate, nameOfAlone, nameOfQuiet:
+	case nameOfCandidate, nameOfAlone:
 		name = "the server"
 	}
 	var kinds []string
@@ -186,16 +183,6 @@ func (rs rounds) latency(name string) latencies {
 			}
 		}
 	})}
-}
-
-// delivered is the outcome of webhooks: how many arrived, and how late, according to the server's
-// log.
-type delivered struct {
-	Arrived int64          `json:"arrived"`
-	Lost    int64          `json:"lost"` // were or should have been accepted, and did not arrive
-	LagP50  *time.Duration `json:"lag_p50_ns"`
-	LagP99  *time.Duration `json:"lag_p99_ns"`
-	LagMax  *time.Duration `json:"lag_max_ns"`
 }
 
 func (res *result) sides() []string {

@@ -24,11 +24,8 @@ func (r *run) loadSide(ctx context.Context, s side, sub *subject, rate float64, 
 		plan.Requests = append(plan.Requests, sub.asked[i].wire)
 	}
 	var before, after load.Usage
-	var family []int
+	family := load.FamilyOf(s.pid)
 	var failed error
-	if s.pid != 0 {
-		family = load.FamilyOf(s.pid)
-	}
 	plan.Counting = func(begun bool) {
 		for _, pid := range family {
 			var u load.Usage
@@ -43,7 +40,7 @@ func (r *run) loadSide(ctx context.Context, s side, sub *subject, rate float64, 
 				after.Resident += u.Resident
 			}
 		}
-		if now := load.FamilyOf(s.pid); !begun && failed == nil && s.pid != 0 && !slices.Equal(now, family) {
+		if now := load.FamilyOf(s.pid); !begun && failed == nil && !slices.Equal(now, family) {
 			failed = fmt.Errorf("its processes have changed from %v to %v, so their total usage is unknown", family, now)
 		}
 	}
@@ -69,7 +66,7 @@ func (r *run) loadSide(ctx context.Context, s side, sub *subject, rate float64, 
 		}
 		return nil, fmt.Errorf("CPU time and memory of process %d (%s): %w", s.pid, s.name, failed)
 	}
-	return figuresOf(o, before, after, s.pid != 0), nil
+	return figuresOf(o, before, after, len(family) > 0), nil
 }
 
 func figuresOf(o *load.Outcome, before, after load.Usage, known bool) *figures {
@@ -95,16 +92,16 @@ const endPatience = 200 * time.Millisecond
 
 // measureRounds measures round by round, and appends each complete round to the result. It stops
 // at the first round with errors, which make the result void.
-func (r *run) measureRounds(ctx context.Context, res *result, sides []side, sub *subject, rate float64) error {
+func (r *run) measureRounds(ctx context.Context, res *result, sides []side, sub *subject) error {
 	one := r.inTurn
-	if res.AtOnce = rate == 0 && sub.during == nil && sides[1].pid != 0; res.AtOnce {
+	if res.AtOnce = res.Rate == 0 && len(load.FamilyOf(sides[1].pid)) > 0; res.AtOnce {
 		one = r.atOnce
 		if _, err := r.together(ctx, sides, sub); err != nil { // warms them up
 			return err
 		}
 	}
 	for range r.opts.Rounds {
-		all, err := one(ctx, sides, sub, rate)
+		all, err := one(ctx, sides, sub, res.Rate)
 		if err != nil {
 			return err
 		}
@@ -118,27 +115,18 @@ func (r *run) measureRounds(ctx context.Context, res *result, sides []side, sub 
 	return nil
 }
 
-// inTurn loads the baseline, and then the candidate, at a rate. If the subject has an activity, the
-// candidate is loaded first without and then with the activity.
+// inTurn loads the baseline, and then the candidate, at a rate.
 func (r *run) inTurn(ctx context.Context, sides []side, sub *subject, rate float64) (all map[string]*figures, err error) {
 	all = map[string]*figures{}
 	if all[nameOfBaseline], err = r.loadSide(ctx, sides[0], sub, rate, r.opts.Duration); err != nil {
 		return nil, err
 	}
-	if sub.during != nil {
-		if all[nameOfQuiet], err = r.loadSide(ctx, sides[1], sub, rate, r.opts.Duration); err != nil {
-			return nil, err
-		}
-	}
-	all[nameOfCandidate], err = r.loadDuring(ctx, sides[1], sub, rate)
+	all[nameOfCandidate], err = r.loadSide(ctx, sides[1], sub, rate, r.opts.Duration)
 	return all, err
 }
 
-// atOnce loads the candidate alone, except with --together, and then all sides at once.
+// atOnce loads the candidate alone, and then all sides at once.
 func (r *run) atOnce(ctx context.Context, sides []side, sub *subject, _ float64) (map[string]*figures, error) {
-	if r.opts.Together {
-		return r.together(ctx, sides, sub)
-	}
 	alone, err := r.loadSide(ctx, sides[1], sub, 0, r.opts.Duration)
 	if err != nil {
 		return nil, err
@@ -164,21 +152,4 @@ func (r *run) together(ctx context.Context, sides []side, sub *subject) (map[str
 		all[sides[i].name] = loaded[i]
 	}
 	return all, cmp.Or(failed...)
-}
-
-// loadDuring loads the candidate while the subject's own activity runs.
-func (r *run) loadDuring(ctx context.Context, candidate side, sub *subject, rate float64) (*figures, error) {
-	if sub.during == nil {
-		return r.loadSide(ctx, candidate, sub, rate, r.opts.Duration)
-	}
-	over, stop := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		sub.during(over)
-		close(done)
-	}()
-	f, err := r.loadSide(ctx, candidate, sub, rate, max(sub.duration, r.opts.Duration))
-	stop()
-	<-done
-	return f, err
 }

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/xuri/excelize/v2"
 	"gopkg.in/yaml.v3"
@@ -25,13 +24,6 @@ type scenario struct {
 	Configuration yaml.Node // as in a file; an item with repeat is repeated, with ${n} from 1
 	Files         []file    // next to the configuration
 	Requests      []request // sent in turn
-
-	Rate     float64       // requests a second; 0 sends the next request when the last was answered
-	Duration time.Duration // minimum duration of a round
-	Sink     bool          // ${sink} is the address of a server that receives webhooks
-	// RewriteEvery is the interval at which the configuration is written again, with one more
-	// endpoint, during a round; 0 means never.
-	RewriteEvery time.Duration `yaml:"rewrite-every"`
 }
 
 // file is a file that a configuration names: a text, or a workbook of one sheet.
@@ -92,7 +84,7 @@ func readScenario(text []byte) (scenario, error) {
 }
 
 // endpoints returns the items of the configuration, with repeated ones written out.
-func (s *scenario) endpoints(sink string) ([]any, error) {
+func (s *scenario) endpoints() ([]any, error) {
 	var items []map[string]any
 	if err := s.Configuration.Decode(&items); err != nil {
 		return nil, err
@@ -109,19 +101,29 @@ func (s *scenario) endpoints(sink string) ([]any, error) {
 			return nil, err
 		}
 		for n := 1; n <= repeat; n++ {
-			all = append(all, json.RawMessage(strings.NewReplacer("${n}", strconv.Itoa(n), "${sink}", sink).Replace(string(text))))
+			all = append(all, json.RawMessage(strings.ReplaceAll(string(text), "${n}", strconv.Itoa(n))))
 		}
 	}
 	return all, nil
 }
 
-// writeConfiguration writes endpoints as a configuration file, whole or not at all.
-func writeConfiguration(path string, endpoints []any) error {
+// write writes the configuration and its files into dir, and returns the path of the former.
+func (s *scenario) write(dir string) (string, error) {
+	for i := range s.Files {
+		if err := s.Files[i].write(dir); err != nil {
+			return "", err
+		}
+	}
+	endpoints, err := s.endpoints()
+	if err != nil {
+		return "", err
+	}
 	text, err := json.Marshal(endpoints)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return writeWhole(path, text)
+	path := filepath.Join(dir, "mocks.json")
+	return path, os.WriteFile(path, text, 0o600)
 }
 
 // write writes the file into dir.
@@ -141,7 +143,3 @@ func (f *file) write(dir string) error {
 	}
 	return errors.Join(book.SaveAs(path), book.Close())
 }
-
-// isClosedLoop reports whether the timing of the scenario depends only on the answers to its
-// requests.
-func (s *scenario) isClosedLoop() bool { return s.Rate == 0 && s.RewriteEvery == 0 }

@@ -1,9 +1,7 @@
 package bench
 
 import (
-	"encoding/json"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -36,7 +34,7 @@ func TestReadScenarioRefuses(t *testing.T) {
 
 // The names are the documented ones, and all differ.
 func TestScenariosAreDeclared(t *testing.T) {
-	want := []string{"static", "path", "query", "json", "header", "endpoints-10000", "file", "xlsx", "webhooks", "reload", "close", "close-10"}
+	want := []string{"static", "path", "query", "json", "header", "endpoints-10000", "file", "xlsx", "close", "close-10"}
 	all, err := scenarios()
 	if got := list.Map(all, func(s scenario) string { return s.Name }); err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v\nwant %q", got, err, want)
@@ -51,19 +49,9 @@ func TestScenariosAreConfigurations(t *testing.T) {
 	}
 	for i := range all {
 		s := &all[i]
-		dir := t.TempDir()
-		for i := range s.Files {
-			if err := s.Files[i].write(dir); err != nil {
-				t.Fatalf("%s: %v", s.Name, err)
-			}
-		}
-		endpoints, err := s.endpoints("127.0.0.1:9")
+		path, err := s.write(t.TempDir())
 		if err != nil {
 			t.Fatalf("%s: %v", s.Name, err)
-		}
-		path := filepath.Join(dir, "mocks.json")
-		if err := writeConfiguration(path, endpoints); err != nil {
-			t.Fatal(err)
 		}
 		spec := config.Load(path)
 		if err := spec.Problems.Err(); err != nil {
@@ -122,24 +110,4 @@ func FuzzReadScenario(f *testing.F) {
 			}
 		}
 	})
-}
-
-// A file that is written whole has the new content, and no temporary file is left.
-func TestWriteWholeReplaces(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "a.json")
-	for _, content := range []string{"[1]", "[2, 2]"} {
-		if err := writeWhole(path, []byte(content)); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := os.ReadFile(path); err != nil || string(got) != content || !json.Valid(got) {
-			t.Errorf("got %q, %v", got, err)
-		}
-	}
-	if err := writeWhole(filepath.Join(dir, "no", "a"), nil); err == nil {
-		t.Error("written into a directory that does not exist")
-	}
-	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
-		t.Errorf("left behind: %v", entries)
-	}
 }

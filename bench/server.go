@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,10 +28,8 @@ const (
 const (
 	// startPatience bounds the time to start; 10,000 endpoints take half a second.
 	startPatience = 30 * time.Second
-	// stopPatience bounds the time to stop; webhooks that are due are sent within serverGrace.
-	stopPatience = 10 * time.Second
-	serverGrace  = "5s"
-	lastLines    = 12 // how many lines of a server's log are kept for messages
+	stopPatience  = 10 * time.Second
+	lastLines     = 12 // how many lines of a server's log are kept for messages
 )
 
 // server is a listening process that bench started.
@@ -51,7 +48,7 @@ type server struct {
 // startServer starts the server with a configuration, and waits until it listens. The error
 // contains the last lines of its log.
 func (r *run) startServer(ctx context.Context, configuration []string, flags ...string) (*server, error) {
-	args := []string{"serve", "--format", "json", "--host", "127.0.0.1", "--port", "0", "--grace", serverGrace}
+	args := []string{"serve", "--format", "json", "--host", "127.0.0.1", "--port", "0"}
 	for _, path := range configuration {
 		args = append(args, "--config", path)
 	}
@@ -76,7 +73,7 @@ func (r *run) start(ctx context.Context, name, role string, args []string) (*ser
 // launch starts a command on the processors of servers. The command must exit when its input is
 // closed.
 func (r *run) launch(name string, cmd *exec.Cmd) (*server, error) {
-	s := &server{name: name, cmd: cmd, log: newTail(), exited: make(chan struct{})}
+	s := &server{name: name, cmd: cmd, log: &tail{listening: make(chan string, 1)}, exited: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = s.log, s.log
 	cmd.WaitDelay = time.Second // its own children may keep its outputs open
 	apart(cmd)
@@ -114,8 +111,7 @@ func (s *server) died() error {
 	return fmt.Errorf("%s exited unexpectedly (%v); last lines of its log:\n  %s", s.name, s.err, strings.Join(s.log.lines(), "\n  "))
 }
 
-// stop stops the server as SIGTERM does, so that its final lines are in its log, and kills it when
-// ctx ends or stopping takes too long.
+// stop stops the server as SIGTERM does, and kills it when ctx ends or stopping takes too long.
 func (s *server) stop(ctx context.Context) {
 	_ = s.stdin.Close() // the process may be gone
 	timer := time.NewTimer(stopPatience)
@@ -150,31 +146,17 @@ func serverEnvironment(environ []string) []string {
 type logLine struct {
 	Message string `json:"msg"`
 	Address string `json:"address"`
-
-	// From the line "webhooks", which the server logs at the end.
-	Delivered, Retried, Dead, Refused, Abandoned int64
-	LagP50                                       *float64 `json:"lag_p50_ms"`
-	LagP99                                       *float64 `json:"lag_p99_ms"`
-	LagMax                                       *float64 `json:"lag_max_ms"`
 }
 
-// tail receives the log of a server. It keeps the last lines, and the awaited ones. Both outputs
-// of a process may write to it.
+// tail receives the log of a server, and keeps the last lines. Both outputs of a process may write to
+// it.
 type tail struct {
 	mu      sync.Mutex
 	partial []byte
 	last    []string
-	seen    map[string]logLine // the last line of each message in awaited
-	counts  map[string]int
+	found   bool // the address was logged
 
 	listening chan string // receives the address once it is logged
-}
-
-// awaited contains the messages that bench looks for. It must not be changed.
-var awaited = []string{"listening", "webhooks", "configuration reloaded"}
-
-func newTail() *tail {
-	return &tail{seen: map[string]logLine{}, counts: map[string]int{}, listening: make(chan string, 1)}
 }
 
 // Write takes output of the process.
@@ -201,14 +183,9 @@ func (t *tail) line(text []byte) {
 	}
 	t.last = append(t.last, string(text[:min(len(text), shown)]))
 	var line logLine
-	// An access log must not take CPU time from the load generator: most lines are not parsed.
-	if !slices.ContainsFunc(awaited, func(m string) bool { return bytes.Contains(text, []byte(m)) }) ||
-		json.Unmarshal(text, &line) != nil || !slices.Contains(awaited, line.Message) {
-		return
-	}
-	t.seen[line.Message] = line
-	t.counts[line.Message]++
-	if line.Message == "listening" && t.counts[line.Message] == 1 {
+	// An access log must not take CPU time from the load generator: its lines are not parsed.
+	if !t.found && json.Unmarshal(text, &line) == nil && line.Message == "listening" {
+		t.found = true
 		t.listening <- line.Address
 	}
 }
@@ -221,11 +198,4 @@ func (t *tail) lines() []string {
 		lines = append(lines, string(t.partial[:min(len(t.partial), 500)]))
 	}
 	return lines
-}
-
-// find returns the last line with a message, and the number of such lines.
-func (t *tail) find(message string) (logLine, int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.seen[message], t.counts[message]
 }

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"time"
 
 	"mockserver/bench/load"
 )
@@ -26,10 +25,8 @@ type subject struct {
 	name, shows string
 	asked       []preparedRequest
 	wants       []load.Want
-	sample      reply   // an answer, which the baseline also gives
-	rate        float64 // declared requests a second; 0 if none are
-	duration    time.Duration
-	during      func(ctx context.Context) // runs while the candidate is loaded; nil for nothing
+	sample      reply // an answer, which the baseline also gives
+	statusOnly  bool  // bodies are not checked
 }
 
 // whileRunning returns a context that is canceled when one of the servers exits, with the error of

@@ -40,39 +40,28 @@ func (g *grid) String() string {
 	return b.String()
 }
 
-// closedTable returns a table with a row for each result.
-func closedTable(results []*result, endpoints bool) string {
+// closedTable returns a table with a row for each result, and one for each rival below it.
+func (r *run) closedTable() string {
 	g := &grid{left: 1}
 	what := "scenario"
-	if endpoints {
+	if len(r.opts.Config) > 0 {
 		what = "endpoint"
 	}
 	g.row(what, "requests/s", "CPU µs/request", "ratio to bare", "±", "p50 ms", "p99 ms", "memory MB", "errors")
-	for _, res := range results {
-		m, memory := res.medians(), res.sound().memory(nameOfCandidate)/1e6
-		g.row(res.Name, m.Rate.text(0), m.CPU.text(1), m.RatioMean.text(2), m.RatioError.text(2), m.Latency.at(50).text(2), m.Latency.at(99).text(2),
-			memory.text(1), fmt.Sprint(res.Rounds.errors(res.sides()...)))
+	for _, res := range r.results {
+		m, rs := res.medians(), res.sound()
+		memory := func(side string) string { return (rs.memory(side) / 1e6).text(1) }
+		g.row(res.Name, m.Rate.text(0), m.CPU.text(1), m.RatioMean.text(3), m.RatioError.text(3), m.Latency.at(50).text(2), m.Latency.at(99).text(2),
+			memory(nameOfCandidate), fmt.Sprint(res.Rounds.errors(nameOfBaseline, nameOfCandidate, nameOfAlone)))
+		for _, rival := range r.opts.Rivals {
+			ratio := rs.summarize(func(r *round) figure { return r.Sides[rival.Name].CPU / r.Sides[nameOfBaseline].CPU })
+			g.row("  "+rival.Name, "", rs.median(rival.Name, cpuOf).text(1), ratio.mean.text(3), ratio.deviation.text(3), "", "",
+				memory(rival.Name), fmt.Sprint(res.Rounds.errors(rival.Name)))
+		}
 	}
 	return g.String() + "\nMedians of the rounds. The ratio is CPU time a request compared with the bare handler in the same round, the mean\n" +
 		"with its standard error. p50 and p99 are of a closed loop, which waits for slow answers: to measure\n" +
 		"latency under load, use --rate.\n"
-}
-
-// sidesTable returns a table with a row for each side of each result.
-func sidesTable(results []*result) string {
-	g := &grid{left: 2}
-	g.row("what", "", "CPU µs/request", "ratio to bare", "±", "memory MB", "errors")
-	for _, res := range results {
-		rs, name := res.sound(), res.Name
-		for _, side := range res.sides() {
-			ratio := rs.summarize(func(r *round) figure { return r.Sides[side].CPU / r.Sides[nameOfBaseline].CPU })
-			memory := rs.memory(side) / 1e6
-			g.row(name, side, rs.median(side, cpuOf).text(2), ratio.mean.text(3), ratio.deviation.text(3), memory.text(1), fmt.Sprint(res.Rounds.errors(side)))
-			name = ""
-		}
-	}
-	return g.String() + "\nThe ratio is CPU time a request compared with the bare handler in the same round: the mean of the rounds, with its\n" +
-		"standard error.\n"
 }
 
 // openTable returns a table with a row for each side of each result.

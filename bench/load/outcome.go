@@ -30,6 +30,12 @@ type Outcome struct {
 	Busy    float64 // share of its processors' time that the generator used or lost to others, 0 to 1
 }
 
+// Usage contains the resources that a process has used.
+type Usage struct {
+	CPU      time.Duration // user and system, of all its threads since it started
+	Resident uint64        // bytes of memory now
+}
+
 func newOutcome() *Outcome {
 	return &Outcome{Errors: map[string]uint64{}}
 }

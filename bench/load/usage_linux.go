@@ -12,6 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+func gone(pid int) error { return fmt.Errorf("process %d: gone", pid) }
+
 // Kinds of clocks that count processor time. They are the low bits of the number of a clock (the
 // kernel's posix-timers.h).
 const (
