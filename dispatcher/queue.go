@@ -15,11 +15,10 @@
 // least once. Without one, each attempt is made at most once.
 //
 // The only packages of the module that this package imports are dispatcher/client,
-// dispatcher/outbox and internal packages. The caller decides which store is used.
+// dispatcher/outbox and internal packages.
 package dispatcher
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -83,10 +82,11 @@ type Queue struct {
 	lag        histogram.Histogram
 	failed     func(Failure)
 	store      *outbox.Outbox // nil if there is none
-	restored   restored
-	until      atomic.Int64  // when the queue ends, on its clock; the maximum until it is closed
-	ended      chan struct{} // closed when the actor has stopped
-	shut       chan struct{} // closed when everything has stopped
+	restored   int64          // deliveries that were read from the store; set once
+	lost       int64          // minimum number of records of the store that could not be read; set once
+	until      atomic.Int64   // when the queue ends, on its clock; the maximum until it is closed
+	ended      chan struct{}  // closed when the actor has stopped
+	shut       chan struct{}  // closed when everything has stopped
 
 	actor actor
 }
@@ -138,6 +138,7 @@ func Open(opts Options) (*Queue, error) {
 		if len(pending) > 0 {
 			q.log.Info("webhooks are still pending from an earlier start", "pending", len(pending), "store", opts.Store)
 		}
+		q.lost = q.store.Lost()
 		q.restore(pending)
 	}
 	go q.run()
@@ -200,16 +201,21 @@ func (q *Queue) keep(d *Delivery) error {
 // be read, and counts it as lost.
 func (q *Queue) restore(pending []outbox.Entry) {
 	earlier := new(Counters) // no period of this queue
+	webhooks := map[string]*Webhook{}
 	for _, e := range pending {
-		w, err := q.restored.webhook(e.Webhook)
-		if err != nil {
-			q.log.Error("a webhook in the store cannot be read and is skipped", "error", err.Error())
-			q.restored.lost.Add(1)
-			continue
+		w := webhooks[string(e.Webhook)]
+		if w == nil {
+			var err error
+			if w, err = readWebhook(e.Webhook); err != nil {
+				q.log.Error("a webhook in the store cannot be read and is skipped", "error", err.Error())
+				q.lost++
+				continue
+			}
+			webhooks[string(e.Webhook)] = w
 		}
-		d := Delivery{Webhook: w, Depth: e.Depth, parts: bytes.Clone(e.Parts), id: e.ID, counters: earlier}
+		d := Delivery{Webhook: w, Depth: e.Depth, parts: e.Parts, id: e.ID, counters: earlier}
 		q.pending.Add(1)
-		q.restored.count.Add(1)
+		q.restored++
 		q.mail.put(arrival{Delivery: d, due: max(q.clock()+e.Due.Sub(time.Now().Round(0)), 0)})
 	}
 }
@@ -311,9 +317,6 @@ func (q *Queue) snapshot() Stats {
 	s.Pending = q.pending.Load()
 	s.Refused = q.refused.Load()
 	s.Dead += q.unsendable.Load()
-	s.Restored = q.restored.count.Load()
-	if q.store != nil {
-		s.Lost = q.store.Lost() + q.restored.lost.Load()
-	}
+	s.Restored, s.Lost = q.restored, q.lost
 	return s
 }

@@ -6,43 +6,11 @@ import (
 	"encoding/binary"
 	"slices"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"mockserver/dispatcher/outbox"
 	"mockserver/internal/clienttls"
 )
-
-// restored contains the webhooks of the deliveries that the store returned. Deliveries with equal
-// webhooks share one.
-type restored struct {
-	mu       sync.Mutex // guards the field below
-	webhooks map[string]*Webhook
-	count    atomic.Int64 // of the deliveries
-	lost     atomic.Int64 // deliveries whose webhook cannot be read
-}
-
-// manyWebhooks is how many webhooks restored remembers, in case each delivery has a different one.
-const manyWebhooks = 1 << 10
-
-// webhook decodes a webhook that appendWebhook wrote, or returns an equal one that is known.
-func (r *restored) webhook(from []byte) (*Webhook, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if w := r.webhooks[string(from)]; w != nil {
-		return w, nil
-	}
-	w, err := readWebhook(from)
-	if err != nil {
-		return nil, err
-	}
-	if r.webhooks == nil || len(r.webhooks) >= manyWebhooks {
-		r.webhooks = map[string]*Webhook{}
-	}
-	r.webhooks[string(from)] = w
-	return w, nil
-}
 
 // maxNumbers is the maximum size, in bytes, of the numbers in an encoded webhook without signature
 // and TLS files, including the lengths of texts.

@@ -21,26 +21,13 @@ import (
 	"mockserver/matcher"
 )
 
-// exposition returns the handler of the metrics, in the formats of Prometheus and OpenMetrics. Only
-// the protobuf format has native histograms, so they are made only for that format.
+// exposition returns the handler of the metrics, in the formats of Prometheus and OpenMetrics.
 func (a *Admin) exposition() http.Handler {
-	common := &collector{admin: a}
-	text, protobuf := a.handlerOf(common), a.handlerOf(nativeCollector{common})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		format := text
-		if strings.Contains(r.Header.Get("Accept"), "application/vnd.google.protobuf") {
-			format = protobuf
-		}
-		format.ServeHTTP(w, r)
-	})
-}
-
-func (a *Admin) handlerOf(c prometheus.Collector) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		c,
+		&collector{admin: a},
 	)
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{
 		ErrorLog:            slog.NewLogLogger(a.log.Handler(), slog.LevelError),
@@ -123,17 +110,6 @@ type collector struct {
 // Describe describes nothing: the series depend on what is served.
 func (*collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect reads all counters.
-func (c *collector) Collect(to chan<- prometheus.Metric) { c.collect(output{to: to}) }
-
-// nativeCollector is a collector that also has native histograms.
-type nativeCollector struct{ *collector }
-
-// Collect reads all counters.
-func (c nativeCollector) Collect(to chan<- prometheus.Metric) {
-	c.collect(output{to: to, native: true})
-}
-
 // rising returns n, or what was last written if that is more: a reading may have the cause of a failure
 // without its status, and a counter must not fall. A series that was dropped begins anew.
 func (c *collector) rising(key [4]string, n uint64) uint64 {
@@ -148,11 +124,11 @@ func (c *collector) rising(key [4]string, n uint64) uint64 {
 	return c.failed[key]
 }
 
-func (c *collector) collect(out output) {
-	a := c.admin
+// Collect reads all counters.
+func (c *collector) Collect(to chan<- prometheus.Metric) {
+	a, out := c.admin, output{to: to, rising: c.rising}
 	out.gauge(describe("build_info", "1, labelled with the build that runs.", "version", "commit", "goversion"), 1, a.opts.Build.Version, a.opts.Build.Commit, runtime.Version())
 	out.gauge(describe("ready", "1 if requests are accepted, 0 while the server stops."), flag(a.unready() == ""))
-	out.rising = c.rising
 	counts, series := c.read()
 	for in, counted := range series {
 		out.series(in, counted)
@@ -406,7 +382,6 @@ func (o *output) series(in labels, c *record.EndpointCounts) {
 // output is the destination of metrics.
 type output struct {
 	to     chan<- prometheus.Metric
-	native bool // histograms also have native buckets
 	rising func(key [4]string, n uint64) uint64
 }
 
@@ -452,9 +427,5 @@ func (o *output) histogram(d *prometheus.Desc, l histogram.Snapshot, bounds []ti
 	for i, n := range l.Buckets(bounds) {
 		buckets[bounds[i].Seconds()] = n
 	}
-	m, err := prometheus.NewConstHistogram(d, l.Count, l.Sum.Seconds(), buckets, labels...)
-	if o.native && err == nil {
-		m, err = withNative(m, d, l, labels)
-	}
-	o.put(m, err)
+	o.put(prometheus.NewConstHistogram(d, l.Count, l.Sum.Seconds(), buckets, labels...))
 }

@@ -373,20 +373,18 @@ func TestBench_Rivals(t *testing.T) {
 	if code, stdout, stderr := benched(t, "-c", outcomes, "--rounds", "1", "--duration", "100ms", "--rival", both); code != 0 || !strings.Contains(stdout, "\n  both ") {
 		t.Errorf("an endpoint with two outcomes: exit %d\n%s%s", code, stdout, stderr)
 	}
-	if runtime.GOOS == "linux" {
-		const deaf = "exec sleep 98765432"
-		deafly := "rival=sh -c 'trap \"\" TERM; " + deaf + "' & " + strings.TrimPrefix(rival, "rival=")
-		if code, stdout, stderr := benched(t, append(args, "--rival", deafly)...); code != 0 {
-			t.Errorf("exit %d\n%s%s", code, stdout, stderr)
-		}
-		harness.Until(t, "the process that ignores SIGTERM exits", func() bool { return len(processesOf(t, "sleep\x0098765432")) == 0 })
-		p := Launch(t, nil, "bench", "--rival", rival, "--duration", "1m")
-		harness.Until(t, "the rival runs", func() bool { return len(processesOf(t, "-m\x00"+file)) == 1 })
-		if err := p.Cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		harness.Until(t, "the rival exits", func() bool { return len(processesOf(t, "-m\x00"+file)) == 0 })
+	const deaf = "exec sleep 98765432"
+	deafly := "rival=sh -c 'trap \"\" TERM; " + deaf + "' & " + strings.TrimPrefix(rival, "rival=")
+	if code, stdout, stderr := benched(t, append(args, "--rival", deafly)...); code != 0 {
+		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
 	}
+	harness.Until(t, "the process that ignores SIGTERM exits", func() bool { return len(processesOf(t, "sleep\x0098765432")) == 0 })
+	p := Launch(t, nil, "bench", "--rival", rival, "--duration", "1m")
+	harness.Until(t, "the rival runs", func() bool { return len(processesOf(t, "-m\x00"+file)) == 1 })
+	if err := p.Cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	harness.Until(t, "the rival exits", func() bool { return len(processesOf(t, "-m\x00"+file)) == 0 })
 }
 
 func TestNoWebhooks_SendsNone(t *testing.T) {
