@@ -17,6 +17,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"time"
 
@@ -33,6 +34,9 @@ var ErrStopped = errors.New("stopped; what was measured is incomplete")
 func Run(ctx context.Context, opts Options, stdout, stderr io.Writer) error {
 	if opts.List {
 		return printScenarios(stdout)
+	}
+	if runtime.GOOS != "linux" {
+		return errors.New("bench measures CPU time as Linux counts it; run it there, for example in a container of the image")
 	}
 	r := &run{opts: opts, out: stdout, progress: stderr, begun: time.Now()}
 	var err error

@@ -49,7 +49,7 @@ func TestCheckFindsWrongResponses(t *testing.T) {
 }
 
 func TestTailKeepsLastLines(t *testing.T) {
-	tail := newTail()
+	tail := &tail{listening: make(chan string, 1)}
 	for _, part := range []string{`{"msg":"liste`, `ning","address":"127.0.0.1:7"}` + "\nplain\n", strings.Repeat("x\n", 20), "last"} {
 		if n, err := tail.Write([]byte(part)); n != len(part) || err != nil {
 			t.Fatal(n, err)

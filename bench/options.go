@@ -3,7 +3,6 @@ package bench
 import (
 	"errors"
 	"net/url"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -168,8 +167,6 @@ func (o *Options) checkCombinations(wrong func(format string, args ...any)) {
 	needs(o.Endpoint != "", "--endpoint", len(o.Config) > 0, "--config")
 	needs(o.Requests != "", "--requests", len(o.Config) > 0, "--config")
 	needs(o.PID != 0, "--pid", o.Target != "", "--target")
-	needs(o.PID != 0, "--pid", runtime.GOOS == "linux", "Linux, where CPU time is measured")
-	needs(len(o.Rivals) > 0, "--rival", runtime.GOOS == "linux", "Linux, where CPU time is measured")
 	if len(o.Rivals) > 0 && o.Target != "" && o.PID == 0 {
 		wrong("--rival compares CPU time: the process of --target needs --pid")
 	}

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -77,10 +76,10 @@ func TestReadOptions(t *testing.T) {
 	if o, err := ReadOptions(nil); err != nil || o.Rounds != 5 || o.Duration != 400*time.Millisecond || o.Connections != 64 {
 		t.Errorf("without arguments: %+v, %v", o, err)
 	}
-	if o, err := ReadOptions([]string{"--rival", "n=x --port={port}"}); runtime.GOOS == "linux" && (err != nil || o.Rounds != 8 || o.Duration != 2*time.Second || !slices.Equal(o.Rivals, []Rival{{"n", "x --port={port}"}})) {
+	if o, err := ReadOptions([]string{"--rival", "n=x --port={port}"}); err != nil || o.Rounds != 8 || o.Duration != 2*time.Second || !slices.Equal(o.Rivals, []Rival{{"n", "x --port={port}"}}) {
 		t.Errorf("with a rival: %+v, %v", o, err)
 	}
-	if o, err := ReadOptions([]string{"--target", "http://localhost"}); err != nil || o.Target != "localhost:80" {
+	if o, err := ReadOptions([]string{"--target", "http://localhost", "--pid=7"}); err != nil || o.Target != "localhost:80" || o.PID != 7 {
 		t.Errorf("a target without a port: %+v, %v", o, err)
 	}
 	if o, err := ReadOptions(strings.Fields("a.yml -c b.yml --rounds 1 d/")); err != nil || !slices.Equal(o.Config, []string{"a.yml", "b.yml", "d/"}) {

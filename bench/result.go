@@ -162,12 +162,14 @@ func (rs rounds) sum(name string, what func(f *figures) uint64) figure {
 	return figure(n)
 }
 
-// errors returns how many errors the given sides had.
+// errors returns how many errors the given sides had, as far as they were loaded.
 func (rs rounds) errors(names ...string) (total uint64) {
 	for i := range rs {
 		for _, name := range names {
-			for _, n := range rs[i].Sides[name].Errors {
-				total += n
+			if f := rs[i].Sides[name]; f != nil {
+				for _, n := range f.Errors {
+					total += n
+				}
 			}
 		}
 	}

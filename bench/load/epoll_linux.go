@@ -58,7 +58,7 @@ type socket struct {
 }
 
 // openSockets opens the descriptors that a thread waits on. They must be closed even after an error.
-func openSockets(t *thread, address *net.TCPAddr) (sockets, error) {
+func openSockets(t *thread, address *net.TCPAddr) (*epoll, error) {
 	e := &epoll{t: t, sockets: make([]socket, len(t.conns)), cpu: -1, fd: -1, alarm: -1, buf: make([]byte, readSize), arrived: make([]unix.EpollEvent, batchSize)}
 	for i := range e.sockets {
 		e.sockets[i].fd = -1
@@ -108,20 +108,21 @@ func (e *epoll) begin() {
 
 // end records the CPU time of the thread.
 func (e *epoll) end() {
-	used, _ := e.used()
-	e.last.Store(int64(used))
+	e.last.Store(int64(e.used()))
 	e.tid.Store(0)
 }
 
-func (e *epoll) used() (time.Duration, int) {
+// used returns the processor time that the thread has used or waited for. Any goroutine may call it.
+func (e *epoll) used() time.Duration {
 	tid := int(e.tid.Load())
 	cpu, err := clockTime(tid, clockOfThread)
 	if tid == 0 || err != nil {
-		return time.Duration(e.last.Load()), 1 // it has ended
+		return time.Duration(e.last.Load()) // it has ended
 	}
-	return cpu + queuedOfThread(tid), 1
+	return cpu + queuedOfThread(tid)
 }
 
+// dial begins to open a connection. The error comes with what has failed.
 func (e *epoll) dial(i int) (what string, err error) {
 	s := &e.sockets[i]
 	fd, err := unix.Socket(e.family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
@@ -139,6 +140,7 @@ func (e *epoll) dial(i int) (what string, err error) {
 	return "epoll", unix.EpollCtl(e.fd, unix.EPOLL_CTL_ADD, fd, &event)
 }
 
+// shut closes a connection, if it is open.
 func (e *epoll) shut(i int) {
 	if s := &e.sockets[i]; s.fd >= 0 {
 		_ = unix.Close(int(s.fd)) // nothing that was written matters any more
@@ -178,6 +180,7 @@ func (e *epoll) watch(i int, write bool) error {
 	return unix.EpollCtl(e.fd, unix.EPOLL_CTL_MOD, int(s.fd), &event)
 }
 
+// send sends a request, which must not change, on an open connection.
 func (e *epoll) send(i int, request []byte) {
 	s := &e.sockets[i]
 	s.request, s.sent = request, 0
@@ -251,6 +254,7 @@ func writeNow(fd int32, data []byte) (int, unix.Errno) {
 	return int(n), errno
 }
 
+// wait takes events, after at most the given number of nanoseconds, and returns how many there were.
 func (e *epoll) wait(nanoseconds int64) int {
 	n := e.events(nanoseconds)
 	for i := range n {
@@ -308,6 +312,7 @@ func (e *epoll) events(nanoseconds int64) int {
 	return n
 }
 
+// wake ends wait. Any goroutine may call it.
 func (e *epoll) wake() {
 	one := [8]byte{7: 1}               // any number but zero, in either byte order
 	_, _ = unix.Write(e.alarm, one[:]) // it fails only if the counter is full, which also wakes

@@ -3,33 +3,26 @@
 package load
 
 import (
+	"context"
 	"errors"
-	"net"
 	"os/exec"
-	"runtime"
 	"time"
 )
 
-// threads returns that one thread has all connections.
-func (l *Plan) threads() (n int, spin bool) { return 1, false }
+// Run returns an error, as do the other functions: the package needs Linux.
+func (l *Plan) Run(context.Context) (*Outcome, error) { return nil, errors.ErrUnsupported }
 
-func openSockets(t *thread, address *net.TCPAddr) (sockets, error) {
-	return newMembers(t, address), nil
-}
+// Place reserves no CPUs.
+func Place() (p Placement) { return p }
 
-// Place reserves no CPUs: pinning is implemented only on Linux.
-func Place() Placement {
-	return Placement{Why: "nothing is pinned on " + runtime.GOOS + ", and CPU time is not measured: server and generator share the CPUs"}
-}
+// StartOn returns an error.
+func StartOn(*exec.Cmd, []int) error { return errors.ErrUnsupported }
 
-// StartOn starts a program. It ignores the CPUs, which are used only on Linux.
-func StartOn(cmd *exec.Cmd, _ []int) error { return cmd.Start() }
-
-// CPUOf returns an error: processor time is read only on Linux.
+// CPUOf returns an error.
 func CPUOf(int) (time.Duration, error) { return 0, errors.ErrUnsupported }
 
-// FamilyOf returns nothing: processes are read only on Linux.
+// FamilyOf returns nothing.
 func FamilyOf(int) []int { return nil }
 
-// UsageOf returns an error: usage is read only on Linux.
-func UsageOf(int) (Usage, error) { return Usage{}, errors.ErrUnsupported }
+// UsageOf returns an error.
+func UsageOf(int) (u Usage, err error) { return u, errors.ErrUnsupported }

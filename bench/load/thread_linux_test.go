@@ -49,7 +49,7 @@ func TestLoadCoarse(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, g := range generators {
-			g.sockets.(*epoll).coarse = true
+			g.sockets.coarse = true
 		}
 		if err := connectAll(t.Context(), generators); err != nil {
 			t.Fatal(err)
@@ -82,7 +82,7 @@ func TestLoadSpinIsNotBusy(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := l.send(t.Context(), c, generators)
-	used, _ := own.used()
+	used := own.used()
 	if spun := time.Duration(own.spun.Load()); spun == 0 || used <= 0 {
 		t.Errorf("spun %s, used %s besides, busy %g", spun, used, o.Busy)
 	}

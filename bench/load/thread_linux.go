@@ -10,37 +10,10 @@ import (
 	"time"
 )
 
-// sockets are the connections of a thread, as the system provides them. What happens to them is told
-// to the thread, by its methods opened, unreachable, answered, cut and broken.
-type sockets interface {
-	// begin and end are called by the goroutine that sends, before and after it does.
-	begin()
-	end()
-	// dial begins to open a connection. The error comes with what has failed.
-	dial(i int) (what string, err error)
-	// send sends a request on an open connection. The request must not change.
-	send(i int, request []byte)
-	// shut closes a connection, if it is open.
-	shut(i int)
-	// wait waits for events, for at most the given number of nanoseconds, and takes them. It returns
-	// how many there were.
-	wait(nanoseconds int64) int
-	// wake ends wait. Any goroutine may call it, and used.
-	wake()
-	// used returns the processor time that was used, and how many processors may be used.
-	used() (cpu time.Duration, processors int)
-	// close closes whatever is open, other than connections.
-	close()
-}
-
 // generators returns the threads of the generator, each with its part of the connections. They must
 // be closed even after an error.
 func (l *Plan) generators(address *net.TCPAddr, c *schedule) ([]*thread, error) {
-	open := openSockets
 	n, spin := l.threads()
-	if l.portable {
-		n, spin, open = 1, false, func(t *thread, address *net.TCPAddr) (sockets, error) { return newMembers(t, address), nil }
-	}
 	var threads []*thread
 	for i := range n {
 		t := &thread{Plan: l, schedule: c, result: newOutcome(), spin: spin, index: int64(i), step: int64(n), conns: make([]conn, (l.Connections+n-1-i)/n)}
@@ -51,7 +24,7 @@ func (l *Plan) generators(address *net.TCPAddr, c *schedule) ([]*thread, error) 
 			t.conns[j].next = int32((i + j*n) * len(l.Requests) / l.Connections % len(l.Requests))
 		}
 		var err error
-		t.sockets, err = open(t, address)
+		t.sockets, err = openSockets(t, address)
 		if threads = append(threads, t); err != nil {
 			return threads, err
 		}
@@ -71,7 +44,7 @@ const (
 type thread struct {
 	*Plan
 	schedule *schedule
-	sockets  sockets
+	sockets  *epoll
 	result   *Outcome
 	spin     bool // may use its core while it waits
 
@@ -238,11 +211,8 @@ func (t *thread) sendDue() {
 }
 
 // used returns the processor time that the thread has used, without the time it spent waiting for
-// the next send, and how many processors it may use.
-func (t *thread) used() (time.Duration, int) {
-	cpu, processors := t.sockets.used()
-	return cpu - time.Duration(t.spun.Load()), processors
-}
+// the next send.
+func (t *thread) used() time.Duration { return t.sockets.used() - time.Duration(t.spun.Load()) }
 
 // close closes all descriptors. It is called after send has returned, or without send.
 func (t *thread) close() {

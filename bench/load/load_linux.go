@@ -1,11 +1,3 @@
-// Package load generates load over HTTP/1.1, at a constant rate or in a closed loop, and
-// measures how it is answered:
-//
-//	plan := load.Plan{Address: "127.0.0.1:8080", Requests: …, Wants: …, Connections: 64, Duration: time.Second}
-//	outcome, err := plan.Run(ctx)
-//
-// It also divides the CPUs between the generator and a server, and reads which resources a process
-// has used.
 package load
 
 import (
@@ -16,32 +8,6 @@ import (
 	"sync"
 	"time"
 )
-
-// Plan determines what is sent to a server, and how.
-type Plan struct {
-	Address     string        // host:port
-	Requests    [][]byte      // whole requests, sent in turn on each connection; at least one
-	Wants       []Want        // the expected answer to each of them; of the same length as Requests
-	Connections int           // at least one
-	Warmup      time.Duration // sent before anything is counted
-	Duration    time.Duration // the time that is counted, above 0
-	Rate        float64       // requests a second in total; 0 waits for each answer instead
-	// Counting is called when the warm-up is over, and again when counting ends, by the goroutine
-	// of Run, so that it can read what the server has used. It may be nil. It is not called if the
-	// load stops before anything is counted.
-	Counting func(begun bool)
-
-	CPUs     []int         // for the generator only, a thread for each; nil: all CPUs of the process
-	patience time.Duration // how long to wait for outstanding answers at the end; 0 is 5 s
-	portable bool          // send by goroutines, as on systems without epoll
-}
-
-// Want describes an expected answer.
-type Want struct {
-	Status int   // 0 accepts any status below 400
-	Length int   // of the body in bytes, 0 for HEAD; -1 accepts any
-	Also   []int // further statuses
-}
 
 const (
 	connectTime     = 5 * time.Second // for all connections before the load begins
@@ -118,14 +84,13 @@ func (l *Plan) send(ctx context.Context, c *schedule, generators []*thread) *Out
 	if sleep(ctx, l.Warmup) {
 		count(true)
 		c.beginCounting()
-		before, _ := usedBy(generators)
+		before := usedBy(generators)
 		from := c.now()
 		if !sleep(ctx, time.Duration(c.begin.Load())+l.Duration-time.Duration(c.now())) {
 			c.giveUp() // before elapsed is read
 		}
 		c.endCounting()
-		after, processors := usedBy(generators)
-		o.Busy = share(after-before, time.Duration(c.now()-from), processors)
+		o.Busy = share(usedBy(generators)-before, time.Duration(c.now()-from), len(generators))
 		count(false)
 		o.Elapsed = time.Duration(max(c.end.Load()-c.begin.Load(), 0))
 		wake()
@@ -155,13 +120,11 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-func usedBy(generators []*thread) (cpu time.Duration, processors int) {
+func usedBy(generators []*thread) (cpu time.Duration) {
 	for _, g := range generators {
-		c, n := g.used()
-		cpu += c
-		processors += n
+		cpu += g.used()
 	}
-	return cpu, processors
+	return cpu
 }
 
 // share returns cpu as a share of the time of a number of processors.
