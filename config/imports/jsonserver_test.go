@@ -1,7 +1,6 @@
 package imports_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,7 +8,6 @@ import (
 
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/jsonserver"
-	"mockserver/config/syntax"
 )
 
 const blog = `{
@@ -123,16 +121,10 @@ func TestManyRowsAreAFile(t *testing.T) {
 }
 
 func TestErrorsHavePlaces(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
-		{"[1]", "db.json:1:1: is a list; expected a map of collections"},
-		{"{\"posts\": [1,\n", "db.json:2:1: the JSON ends here; expected a value"},
-	} {
-		err := jsonserver.Read(draft.NewSource("db.json", []byte(c.text)), &draft.Draft{}, draft.Options{})
-		var problems syntax.Problems
-		if !errors.As(err, &problems) || err.Error() != c.want {
-			t.Errorf("%s: %v, want %s", c.text, err, c.want)
-		}
-	}
+	refused(t, jsonserver.Read, "db.json", map[string]string{
+		"[1]":               "db.json:1:1: is a list; expected a map of collections",
+		"{\"posts\": [1,\n": "db.json:2:1: the JSON ends here; expected a value",
+	})
 	m := importRead(t, jsonserver.Read, "db.json", "{\n \"a/b\": [],\n \"n\": 5}", draft.Options{})
 	if got := fmt.Sprint(m.Items[0].Pos, " ", m.Items[1].Pos, m.Counts()); got != "db.json:2:3 db.json:3:3 [1 0 2]" {
 		t.Error(got)
@@ -141,7 +133,7 @@ func TestErrorsHavePlaces(t *testing.T) {
 
 func TestRecognizes(t *testing.T) {
 	for text, want := range map[string]bool{blog: true, `{"a": {}}`: true, `{"a": 1}`: false, `[]`: false, `{}`: false} {
-		if got := jsonserver.Recognizes(draft.NewSource("x", []byte(text))); got != want {
+		if got := jsonserver.Recognizes(source(t, "x", text)); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}
@@ -152,6 +144,6 @@ func FuzzRead(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		_, _ = importTry(t, jsonserver.Read, draft.NewSource("db.json", []byte(text)), draft.Options{})
+		fuzzed(t, jsonserver.Read, "db.json", text)
 	})
 }

@@ -1,7 +1,6 @@
 package imports_test
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -15,7 +14,6 @@ import (
 
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/mockoon"
-	"mockserver/config/syntax"
 )
 
 // environment returns an environment with routes and additional keys.
@@ -342,17 +340,11 @@ func TestMockoon_FoldersAndFiles(t *testing.T) {
 }
 
 func TestMockoon_ErrorsHavePlaces(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
-		{"{\"routes\":\n 5}", "e.json:1:1: has no list of routes; expected an environment of Mockoon"},
-		{"{\"routes\":\n [}", "e.json:2:3: this is not JSON; expected a value here"},
-		{`[]`, "e.json:1:1: has no list of routes; expected an environment of Mockoon"},
-	} {
-		err := mockoon.Read(draft.NewSource("e.json", []byte(c.text)), &draft.Draft{}, draft.Options{})
-		var problems syntax.Problems
-		if !errors.As(err, &problems) || err.Error() != c.want {
-			t.Errorf("%s: %v, want %s", c.text, err, c.want)
-		}
-	}
+	refused(t, mockoon.Read, "e.json", map[string]string{
+		"{\"routes\":\n 5}": "e.json:1:1: has no list of routes; expected an environment of Mockoon",
+		"{\"routes\":\n [}": "e.json:2:3: this is not JSON; expected a value here",
+		`[]`:                "e.json:1:1: has no list of routes; expected an environment of Mockoon",
+	})
 	m := readEnvironment(t, environmentOf("", route("propfind", "a", "null", `{"body": ""}`), `{"type": "ws", "endpoint": "w"}`, route("get", "a:b", "null", `{}`), route("get", "n", "null"), route("get", "st", "null", `{"statusCode": 99}`), "5"))
 	var got []string
 	for _, i := range m.Items {
@@ -368,7 +360,7 @@ func FuzzMockoon(f *testing.F) {
 	f.Add(environmentOf("", route("get", ":a(\\\\d+)", "null", `{"rules": [{"target": "body", "modifier": "$.a['b']", "operator": "regex", "value": "("}, {"target": "templating", "modifier": "{{header 'a'}}", "value": "x"}]}`)))
 	f.Add(`{"source": "mockoon:1.7.0", "data": [{"type": "environment", "item": {"routes": [{"method": "get", "endpoint": "a", "responses": [{"statusCode": "200", "filePath": "/x"}]}]}}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		_, _ = importTry(t, mockoon.Read, draft.NewSource("e.json", []byte(text)), draft.Options{})
+		fuzzed(t, mockoon.Read, "e.json", text)
 	})
 }
 

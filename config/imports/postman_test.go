@@ -1,7 +1,6 @@
 package imports_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,7 +10,6 @@ import (
 
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/postman"
-	"mockserver/config/syntax"
 )
 
 const shop = `{
@@ -131,19 +129,13 @@ func TestPostman_Variables(t *testing.T) {
 }
 
 func TestPostman_ErrorsHavePlaces(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
-		{`{"info": {}, "item": 5}`, "c.json:1:1: has no list of items; expected a collection of Postman, version 2.0 or 2.1"},
-		{"{\"info\": {},\n \"item\": [}", "c.json:2:11: this is not JSON; expected a value here"},
-		{`[]`, "c.json:1:1: has no list of items; expected a collection of Postman, version 2.0 or 2.1"},
-	} {
-		err := postman.Read(draft.NewSource("c.json", []byte(c.text)), &draft.Draft{}, draft.Options{})
-		var problems syntax.Problems
-		if !errors.As(err, &problems) || err.Error() != c.want {
-			t.Errorf("%s: %v, want %s", c.text, err, c.want)
-		}
-	}
+	refused(t, postman.Read, "c.json", map[string]string{
+		`{"info": {}, "item": 5}`:       "c.json:1:1: has no list of items; expected a collection of Postman, version 2.0 or 2.1",
+		"{\"info\": {},\n \"item\": [}": "c.json:2:11: this is not JSON; expected a value here",
+		`[]`:                            "c.json:1:1: has no list of items; expected a collection of Postman, version 2.0 or 2.1",
+	})
 	missing := filepath.Join(t.TempDir(), "none.json")
-	if err := postman.Read(draft.NewSource("c.json", []byte(`{"info":{},"item":[]}`)), &draft.Draft{}, draft.Options{EnvFile: missing}); err == nil || !strings.HasPrefix(err.Error(), missing+": ") {
+	if err := postman.Read(source(t, "c.json", `{"info":{},"item":[]}`), &draft.Draft{}, draft.Options{EnvFile: missing}); err == nil || !strings.HasPrefix(err.Error(), missing+": ") {
 		t.Errorf("an environment that does not exist: %v", err)
 	}
 }
@@ -269,6 +261,6 @@ func FuzzPostman(f *testing.F) {
 	f.Add(`{"info":{},"item":[{"request":"{{a}}/:b/{{c}}?d=e#f","response":[{"header":"A: b\nC: d","body":"{{$guid}}{"}]}]}`)
 	f.Add(`{"info":{},"item":[{"request":{"method":"*","url":{"path":"/%zz/*/:/::","query":[{"key":"a b"}]}},"response":[{},{}]}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		_, _ = importTry(t, postman.Read, draft.NewSource("c.json", []byte(text)), draft.Options{})
+		fuzzed(t, postman.Read, "c.json", text)
 	})
 }

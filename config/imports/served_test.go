@@ -1,6 +1,7 @@
 package imports_test
 
 import (
+	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/imports/draft"
+	"mockserver/config/syntax"
 	"mockserver/listener"
 	"mockserver/listener/listenertest"
 )
@@ -31,11 +33,43 @@ type Made struct {
 // importRead reads a source in memory. The configuration made from it must be valid, warnings aside.
 func importRead(t testing.TB, read Reader, name, text string, opts draft.Options) *Made {
 	t.Helper()
-	m, err := importTry(t, read, draft.NewSource(name, []byte(text)), opts)
+	m, err := importTry(t, read, source(t, name, text), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m
+}
+
+// source returns a source with the given text, in a directory of its own.
+func source(t testing.TB, name, text string) *draft.Source {
+	t.Helper()
+	s, err := draft.OpenSource(file(t, name, text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// refused reads sources that are refused, and compares the errors, which name the sources without
+// their directories.
+func refused(t *testing.T, read Reader, name string, wants map[string]string) {
+	t.Helper()
+	for text, want := range wants {
+		s := source(t, name, text)
+		var problems syntax.Problems
+		err := read(s, &draft.Draft{}, draft.Options{})
+		if !errors.As(err, &problems) || strings.ReplaceAll(err.Error(), s.Name, name) != want {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// fuzzed reads any text, which may be refused.
+func fuzzed(t *testing.T, read Reader, name, text string) {
+	t.Helper()
+	if s, err := draft.OpenSource(file(t, name, text)); err == nil {
+		_, _ = importTry(t, read, s, draft.Options{})
+	}
 }
 
 // importTry is importRead for a source that may be refused.
@@ -50,6 +84,9 @@ func importTry(t testing.TB, read Reader, s *draft.Source, opts draft.Options) (
 		t.Fatal(err)
 	}
 	m.Text = b.String()
+	for i := range m.Items {
+		m.Items[i].Pos.File = filepath.Base(m.Items[i].Pos.File)
+	}
 	dir := t.TempDir()
 	for _, f := range m.Files {
 		path := filepath.Join(dir, filepath.FromSlash(f.Name))

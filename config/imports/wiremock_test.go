@@ -2,7 +2,6 @@ package imports_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -13,7 +12,6 @@ import (
 
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/wiremock"
-	"mockserver/config/syntax"
 )
 
 func readMapping(t testing.TB, text string) *Made {
@@ -349,29 +347,23 @@ func TestWireMock_Directories(t *testing.T) {
 }
 
 func TestWireMock_ErrorsHavePlaces(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
-		{`{"mappings": [5]}`, "m.json:1:15: a mapping is a number; expected a map"},
-		{"{\n\"mappings\": {}}", "m.json:2:13: mappings is a map; expected a list"},
-		{`[]`, "m.json:1:1: a mapping is a list; expected a map"},
-		{`{"request": 5, "response": {}}`, "m.json:1:13: request is 5; expected a map"},
-		{`{"request": {"headers": []}, "response": "x"}`, "m.json:1:25: headers is a list; expected a map\nm.json:1:43: response is a text; expected a map"},
-		{`{"request": {}, "response": {"status": "abc"}}`, `m.json:1:41: status is "abc"; expected a whole number`},
-		{`{"request": {}, "response": {"status": 201.5}}`, `m.json:1:40: status is 201.5; expected a whole number`},
-		{`{"request": {"urlPath": 5}, "response": {}}`, "m.json:1:25: urlPath is 5; expected a text"},
-		{`{"request": {"method": ["GET"]}, "response": {}}`, "m.json:1:24: method is a list; expected a text or a map"},
-		{`{"request": {"headers": {"X": {"equalTo": 5}}}, "response": {}}`, "m.json:1:43: equalTo is 5; expected a text"},
-		{`{"request": {"headers": {"X": "5"}}, "response": {}}`, "m.json:1:32: X is a text; expected a map"},
-		{`{"request": {"bodyPatterns": [{"not": {"or": [{"matches": null}]}}]}, "response": {}}`, "m.json:1:59: matches is null; expected a text"},
-		{`{"request": {}, "response": {"headers": {"X": [1]}}}`, "m.json:1:48: an item of X is 1; expected a text"},
-		{`{"request": {}, "response": {"body": {}}}`, "m.json:1:38: body is a map; expected true or false or a whole number or a text"},
-		{`{"request": {}, "response": {}, "priority": "first"}`, `m.json:1:46: priority is "first"; expected a whole number`},
-	} {
-		err := wiremock.Read(draft.NewSource("m.json", []byte(c.text)), &draft.Draft{}, draft.Options{})
-		var problems syntax.Problems
-		if !errors.As(err, &problems) || err.Error() != c.want {
-			t.Errorf("%s: %v, want %s", c.text, err, c.want)
-		}
-	}
+	refused(t, wiremock.Read, "m.json", map[string]string{
+		`{"mappings": [5]}`:              "m.json:1:15: a mapping is a number; expected a map",
+		"{\n\"mappings\": {}}":           "m.json:2:13: mappings is a map; expected a list",
+		`[]`:                             "m.json:1:1: a mapping is a list; expected a map",
+		`{"request": 5, "response": {}}`: "m.json:1:13: request is 5; expected a map",
+		`{"request": {"headers": []}, "response": "x"}`:                                         "m.json:1:25: headers is a list; expected a map\nm.json:1:43: response is a text; expected a map",
+		`{"request": {}, "response": {"status": "abc"}}`:                                        `m.json:1:41: status is "abc"; expected a whole number`,
+		`{"request": {}, "response": {"status": 201.5}}`:                                        `m.json:1:40: status is 201.5; expected a whole number`,
+		`{"request": {"urlPath": 5}, "response": {}}`:                                           "m.json:1:25: urlPath is 5; expected a text",
+		`{"request": {"method": ["GET"]}, "response": {}}`:                                      "m.json:1:24: method is a list; expected a text or a map",
+		`{"request": {"headers": {"X": {"equalTo": 5}}}, "response": {}}`:                       "m.json:1:43: equalTo is 5; expected a text",
+		`{"request": {"headers": {"X": "5"}}, "response": {}}`:                                  "m.json:1:32: X is a text; expected a map",
+		`{"request": {"bodyPatterns": [{"not": {"or": [{"matches": null}]}}]}, "response": {}}`: "m.json:1:59: matches is null; expected a text",
+		`{"request": {}, "response": {"headers": {"X": [1]}}}`:                                  "m.json:1:48: an item of X is 1; expected a text",
+		`{"request": {}, "response": {"body": {}}}`:                                             "m.json:1:38: body is a map; expected true or false or a whole number or a text",
+		`{"request": {}, "response": {}, "priority": "first"}`:                                  `m.json:1:46: priority is "first"; expected a whole number`,
+	})
 }
 
 // A mapping that cannot be expressed is reported as lost, with its position, and answers nothing.
@@ -398,7 +390,7 @@ func FuzzWireMock(f *testing.F) {
 	}
 	f.Add(`{"request": {}, "response": {}, "scenarioName": "0", "requiredScenarioState": "Started"}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		_, _ = importTry(t, wiremock.Read, draft.NewSource("m.json", []byte(text)), draft.Options{})
+		fuzzed(t, wiremock.Read, "m.json", text)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -77,3 +78,32 @@ const (
 	typeJSON = "application/json"
 	typeText = "text/plain; charset=utf-8"
 )
+
+func TestServe_DefaultContentType(t *testing.T) {
+	file := filepath.ToSlash(harness.WriteFile(t, t.TempDir(), "body.json", "7"))
+	for response, want := range map[string]string{
+		`{}`:                                  typeText,
+		`{body: hello}`:                       typeText,
+		`{body: " \n{\"a\":1}"}`:              typeJSON,
+		`{body: "[1]"}`:                       typeJSON,
+		`{body: {a: 7}}`:                      typeJSON,
+		`{body: [7]}`:                         typeJSON,
+		`{body: "{{path}}"}`:                  typeText,
+		`{body: "{{path}}", template: false}`: typeJSON, // by its first letter
+		`{body: '{% if path %} {"a":1}{% endif %}'}`:              typeJSON,
+		`{body: '{{#if path}}{"a":1}{{/if}}'}`:                    typeJSON,
+		`{body: '{% if path %}x{% endif %}'}`:                     typeText,
+		`{external-body: {provider: json, path: "` + file + `"}}`: typeJSON,
+	} {
+		var ctx wire.Exchange
+		ctx.Request.SetRequestURI("/x")
+		_ = configured(t, "- endpoint: {path: /x, response: "+response+"}\n").Serve(&ctx)
+		if got := string(ctx.Response.Header.ContentType()); got != want || ctx.Response.StatusCode() != 200 {
+			t.Errorf("%s: got %s, want %s, with status %d", response, got, want, ctx.Response.StatusCode())
+		}
+	}
+	unclosed := "- endpoint: {path: /x, response: {body: '{% if path'}}\n"
+	if err := newServer(t, compile.Options{}).Apply(config.Parse("mock.yml", []byte(unclosed))); err == nil {
+		t.Error("an unclosed tag is served")
+	}
+}

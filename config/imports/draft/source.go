@@ -2,7 +2,6 @@ package draft
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -39,17 +38,7 @@ type Source struct {
 	Name  string // as the user named it
 	Dir   bool   // it is a directory
 	head  []byte
-	data  []byte // of a source in memory; nil for a file
 	shape *Shape // nil until it is asked for
-}
-
-// NewSource returns a source in memory.
-func NewSource(name string, data []byte) *Source {
-	if data == nil {
-		data = []byte{}
-	}
-	data = bytes.TrimPrefix(data, []byte(mark))
-	return &Source{Name: name, head: data[:min(len(data), headSize)], data: data}
 }
 
 // OpenSource opens a file or a directory. The error does not contain the name of the source, which
@@ -85,9 +74,6 @@ func (s *Source) Pos(line, column int) syntax.Pos {
 // Open opens the file for reading, after its byte order mark; .gz and .zst are unpacked. Reading
 // more than MaxSize bytes is an error.
 func (s *Source) Open() (io.ReadCloser, error) {
-	if s.data != nil {
-		return io.NopCloser(bytes.NewReader(s.data)), nil
-	}
 	f, err := files.OpenUnpacked(s.Name, MaxSize)
 	if err != nil {
 		return nil, err
@@ -107,9 +93,6 @@ const mark = "\uFEFF"
 
 // Data returns the whole file, unpacked.
 func (s *Source) Data() ([]byte, error) {
-	if s.data != nil {
-		return s.data, nil
-	}
 	r, err := s.Open()
 	if err != nil {
 		return nil, err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -39,23 +38,14 @@ type host struct {
 	refused int // requests answered with a status other than 200
 }
 
-// take reads one envelope: a line of JSON, then items, each a line of JSON and a payload of the
-// length that the line gives.
+// take reads one envelope.
 func (h *host) take(body []byte) error {
-	_, rest, _ := bytes.Cut(body, []byte("\n"))
-	line, rest, _ := bytes.Cut(rest, []byte("\n"))
-	var item struct {
-		Type   string
-		Length int
-	}
-	if err := json.Unmarshal(line, &item); err != nil {
+	event, err := harness.SentryEvent(body)
+	if err != nil {
 		return err
 	}
-	if item.Type != "event" || item.Length > len(rest) || strings.TrimSpace(string(rest[item.Length:])) != "" {
-		return fmt.Errorf("not a single event: %s", body)
-	}
 	var e sentrygo.Event
-	if err := json.Unmarshal(rest[:item.Length], &e); err != nil {
+	if err := json.Unmarshal(event, &e); err != nil {
 		return err
 	}
 	h.mu.Lock()

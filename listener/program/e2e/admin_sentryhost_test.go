@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -83,30 +82,15 @@ func (h *sentryHost) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// readEnvelope parses an envelope of one event: a line with its header, a line with the item's
-// header, and the payload of the length given there.
+// readEnvelope returns the event of an envelope, and its keys.
 func readEnvelope(envelope []byte) (sentryEvent, error) {
 	var event sentryEvent
-	var header struct {
-		ID string `json:"event_id"`
-	}
-	first, rest, _ := bytes.Cut(envelope, []byte("\n"))
-	if err := json.Unmarshal(first, &header); err != nil || len(header.ID) != 32 {
-		return event, fmt.Errorf("header with event_id %q, %v", header.ID, err)
-	}
-	var item struct {
-		Type   string
-		Length int
-	}
-	second, rest, _ := bytes.Cut(rest, []byte("\n"))
-	if err := json.Unmarshal(second, &item); err != nil || item.Type != "event" || item.Length > len(rest) {
-		return event, fmt.Errorf("item of type %q and length %d of %d, %v", item.Type, item.Length, len(rest), err)
-	}
-	if more := bytes.TrimSpace(rest[item.Length:]); len(more) > 0 {
-		return event, fmt.Errorf("further items %s", more)
+	payload, err := harness.SentryEvent(envelope)
+	if err != nil {
+		return event, err
 	}
 	var all map[string]json.RawMessage
-	if err := json.Unmarshal(rest[:item.Length], &all); err != nil {
+	if err := json.Unmarshal(payload, &all); err != nil {
 		return event, err
 	}
 	for key, value := range all {
@@ -115,11 +99,7 @@ func readEnvelope(envelope []byte) (sentryEvent, error) {
 		}
 	}
 	slices.Sort(event.Keys)
-	var id string
-	if err := json.Unmarshal(all["event_id"], &id); err != nil || id != header.ID {
-		return event, fmt.Errorf("event_id %q differs from the envelope's, %v", id, err)
-	}
-	return event, json.Unmarshal(rest[:item.Length], &event)
+	return event, json.Unmarshal(payload, &event)
 }
 
 // Kinds returns how many events with each code and endpoint were received. It should be called

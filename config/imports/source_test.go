@@ -1,4 +1,4 @@
-package draft
+package imports_test
 
 import (
 	"encoding/json"
@@ -11,23 +11,25 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"mockserver/config/imports/draft"
 )
 
 func TestShape(t *testing.T) {
 	for _, c := range []struct {
 		text string
-		want Shape
+		want draft.Shape
 	}{
-		{"", Shape{Keys: map[string]json.Delim{}}},
-		{"- endpoint:", Shape{Keys: map[string]json.Delim{}}},
-		{" {}", Shape{'{', map[string]json.Delim{}, true}},
-		{`{"a": {"b": ["}", 1]}, "c\"d": "x,y", "e": 1, "f": null}`, Shape{'{', map[string]json.Delim{"a": '{', `c"d`: 0, "e": 0, "f": 0}, true}},
-		{`[{"a": [], "b": true}, {"c": 1}]`, Shape{'[', map[string]json.Delim{"a": '[', "b": 0}, false}},
-		{`{"a": 1, "b": {"c`, Shape{'{', map[string]json.Delim{"a": 0, "b": '{'}, false}},
-		{`{"a": 1, "b`, Shape{'{', map[string]json.Delim{"a": 0}, false}},
-		{"\uFEFF{\"a\": 1}", Shape{'{', map[string]json.Delim{"a": 0}, true}},
+		{"", draft.Shape{Keys: map[string]json.Delim{}}},
+		{"- endpoint:", draft.Shape{Keys: map[string]json.Delim{}}},
+		{" {}", draft.Shape{Kind: '{', Keys: map[string]json.Delim{}, Whole: true}},
+		{`{"a": {"b": ["}", 1]}, "c\"d": "x,y", "e": 1, "f": null}`, draft.Shape{Kind: '{', Keys: map[string]json.Delim{"a": '{', `c"d`: 0, "e": 0, "f": 0}, Whole: true}},
+		{`[{"a": [], "b": true}, {"c": 1}]`, draft.Shape{Kind: '[', Keys: map[string]json.Delim{"a": '[', "b": 0}, Whole: false}},
+		{`{"a": 1, "b": {"c`, draft.Shape{Kind: '{', Keys: map[string]json.Delim{"a": 0, "b": '{'}, Whole: false}},
+		{`{"a": 1, "b`, draft.Shape{Kind: '{', Keys: map[string]json.Delim{"a": 0}, Whole: false}},
+		{"\uFEFF{\"a\": 1}", draft.Shape{Kind: '{', Keys: map[string]json.Delim{"a": 0}, Whole: true}},
 	} {
-		got := NewSource("x.json", []byte(c.text)).Shape()
+		got := source(t, "x.json", c.text).Shape()
 		if got.Kind != c.want.Kind || got.Whole != c.want.Whole || !maps.Equal(got.Keys, c.want.Keys) {
 			t.Errorf("%s: got %+v, want %+v", c.text, got, c.want)
 		}
@@ -42,7 +44,7 @@ func TestSourcesArePackedOrNot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write := func(name string, packed func(io.Writer) io.WriteCloser) *Source {
+	write := func(name string, packed func(io.Writer) io.WriteCloser) *draft.Source {
 		f, err := os.Create(filepath.Join(dir, name))
 		must(err)
 		w := packed(f)
@@ -50,11 +52,11 @@ func TestSourcesArePackedOrNot(t *testing.T) {
 		must(err)
 		must(w.Close())
 		must(f.Close())
-		s, err := OpenSource(f.Name())
+		s, err := draft.OpenSource(f.Name())
 		must(err)
 		return s
 	}
-	for _, s := range []*Source{
+	for _, s := range []*draft.Source{
 		write("a.har", func(w io.Writer) io.WriteCloser { return nopCloser{w} }),
 		write("a.har.gz", func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }),
 		write("a.har.zst", func(w io.Writer) io.WriteCloser {
@@ -69,13 +71,13 @@ func TestSourcesArePackedOrNot(t *testing.T) {
 		}
 	}
 	must(os.WriteFile(filepath.Join(dir, "bad.gz"), []byte("no gzip"), 0o600))
-	if _, err := OpenSource(filepath.Join(dir, "bad.gz")); err == nil {
+	if _, err := draft.OpenSource(filepath.Join(dir, "bad.gz")); err == nil {
 		t.Error("a broken .gz has no error")
 	}
-	if _, err := OpenSource(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := draft.OpenSource(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
-	if _, why := Body("../x", dir); why == "" {
+	if _, why := draft.Body("../x", dir); why == "" {
 		t.Error("a name that leads out of the directory has no error")
 	}
 }

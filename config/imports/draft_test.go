@@ -1,14 +1,15 @@
-package draft
+package imports_test
 
 import (
 	"strings"
 	"testing"
 
+	"mockserver/config/imports/draft"
 	"mockserver/config/syntax"
 )
 
-// read returns the nodes of a draft as they are read from its text.
-func read(t testing.TB, d *Draft) *syntax.Node {
+// nodes returns the nodes of a draft as they are read from its text.
+func nodes(t testing.TB, d *draft.Draft) *syntax.Node {
 	t.Helper()
 	var b strings.Builder
 	if err := d.Write(&b); err != nil {
@@ -35,13 +36,13 @@ func FuzzTextsAreReadAsTheyWere(f *testing.F) {
 		if len(key) > 500 || key == "" {
 			key = "k" // keys of YAML have at most 1024 characters
 		}
-		d := &Draft{Title: []string{text}}
-		d.Add("endpoint", NewMap("body", text), text).Off = true
-		items := []*syntax.Node{Of(text), Flow([]string{text}), NewMap("a", text, "b", text)}
-		m := NewMap("in", Comment(NewMap("value", text, "list", items), text))
-		m.Get("in").Set("map", Comment(Flow(NewMap(key, text)), text)).Set("after", Of(text))
+		d := &draft.Draft{Title: []string{text}}
+		d.Add("endpoint", draft.NewMap("body", text), text).Off = true
+		items := []*syntax.Node{draft.Of(text), draft.Flow([]string{text}), draft.NewMap("a", text, "b", text)}
+		m := draft.NewMap("in", draft.Comment(draft.NewMap("value", text, "list", items), text))
+		m.Get("in").Set("map", draft.Comment(draft.Flow(draft.NewMap(key, text)), text)).Set("after", draft.Of(text))
 		d.Add("endpoint", m, text)
-		root := read(t, d)
+		root := nodes(t, d)
 		in := root.Items[0].Get("endpoint").Get("in")
 		list := in.Get("list")
 		for where, got := range map[string]*syntax.Node{
@@ -60,13 +61,13 @@ func FuzzTextsAreReadAsTheyWere(f *testing.F) {
 }
 
 func TestFormOfTheText(t *testing.T) {
-	d := &Draft{Title: []string{"made of x.har"}}
-	e := NewMap("path", "/users/:id|int", "response", NewMap("status", 200, "body", `{"a": "b"}`))
-	e.Set("latency", Comment(Flow(NewMap("min", "8.1ms", "p99.9", "412ms")), "12 samples"))
-	responses := []*syntax.Node{NewMap("weight", 3, "headers", NewMap()), NewMap("weight", 1.5, "body", "a\nb\n")}
-	e.Set("responses", Comment(Of(responses), "4 requests"))
+	d := &draft.Draft{Title: []string{"made of x.har"}}
+	e := draft.NewMap("path", "/users/:id|int", "response", draft.NewMap("status", 200, "body", `{"a": "b"}`))
+	e.Set("latency", draft.Comment(draft.Flow(draft.NewMap("min", "8.1ms", "p99.9", "412ms")), "12 samples"))
+	responses := []*syntax.Node{draft.NewMap("weight", 3, "headers", draft.NewMap()), draft.NewMap("weight", 1.5, "body", "a\nb\n")}
+	e.Set("responses", draft.Comment(draft.Of(responses), "4 requests"))
 	d.Add("endpoint", e, "GET /users/1")
-	d.Add("endpoint", NewMap("path", "/x"), "lost").Off = true
+	d.Add("endpoint", draft.NewMap("path", "/x"), "lost").Off = true
 	var b strings.Builder
 	if err := d.Write(&b); err != nil {
 		t.Fatal(err)
@@ -97,17 +98,17 @@ func TestFormOfTheText(t *testing.T) {
 }
 
 func TestNothingButComments(t *testing.T) {
-	d := &Draft{}
-	d.Add("endpoint", NewMap("path", "/x")).Off = true
-	if root := read(t, d); root.Kind != syntax.ListNode || len(root.Items) != 0 {
+	d := &draft.Draft{}
+	d.Add("endpoint", draft.NewMap("path", "/x")).Off = true
+	if root := nodes(t, d); root.Kind != syntax.ListNode || len(root.Items) != 0 {
 		t.Errorf("got %+v, want an empty list", root)
 	}
 }
 
 func TestFilesHaveNamesOfTheirOwn(t *testing.T) {
-	d := &Draft{}
+	d := &draft.Draft{}
 	for _, want := range []string{"a/b.json", "a/b-2.json", "a/b-3.json"} {
-		if got := d.AddFile(File{Name: "a/b.json"}); got != want {
+		if got := d.AddFile(draft.File{Name: "a/b.json"}); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
