@@ -134,6 +134,7 @@ mockserver/listener/compile -> mockserver/listener/compile/webhook
 mockserver/listener/compile -> mockserver/matcher
 mockserver/listener/compile -> mockserver/matcher/nearest
 mockserver/listener/compile -> mockserver/renderer
+mockserver/listener/compile -> mockserver/renderer/stream
 mockserver/listener/control/admin -> mockserver/config
 mockserver/listener/control/admin -> mockserver/config/imports
 mockserver/listener/control/admin -> mockserver/config/imports/draft
@@ -277,6 +278,11 @@ mockserver/renderer -> mockserver/renderer/escape
 mockserver/renderer -> mockserver/renderer/fake
 mockserver/renderer -> mockserver/renderer/scalar
 mockserver/renderer -> mockserver/renderer/value
+mockserver/renderer/stream -> mockserver/config/item
+mockserver/renderer/stream -> mockserver/config/policy
+mockserver/renderer/stream -> mockserver/config/syntax
+mockserver/renderer/stream -> mockserver/matcher
+mockserver/renderer/stream -> mockserver/renderer
 mockserver/renderer/fake -> mockserver/matcher
 mockserver/renderer/fake -> mockserver/renderer/value
 mockserver/renderer/value -> mockserver/matcher

@@ -51,6 +51,10 @@ func everything() (endpoints []Endpoint, file string) {
 			{Weight: 2, Response: Response{Status: 201, Headers: Headers("X-A", "1", "Set-Cookie", "a", "Set-Cookie", "b"), Body: "hello {{path}}", Raw: true}, Latency: &Latency{}},
 			{Weighted: true, Response: Response{External: external}, Fault: &Fault{Type: "slow-body", Rated: true, BytesPerSecond: 10}, Webhooks: []Webhook{}, Do: []Do{}},
 			{Response: Response{External: &ExternalBody{Provider: "xlsx", Path: "a.xlsx", Sheet: "s"}, Proxy: &Proxy{To: "up", Path: "/p", When: ProxyMissing, Forwarded: true}}},
+			{Response: Response{Stream: []StreamItem{{Data: map[string]any{"a": "{{x}}"}, Event: "e", ID: "1", Retry: "3s", Comment: "c", For: "x in json-params.list"}, {File: "main_test.go", Split: "4KiB", As: "data", With: "previous"},
+				{Items: []StreamItem{{Data: "d", After: &Latency{Min: time.Second}}}, Times: "forever", If: "host = a"}},
+				Pace: &Pace{First: &Latency{Min: time.Second}, Gap: &Latency{Median: time.Second, Sigma: 0.5}, Shared: "2/m", Head: "at-once"}, Heartbeat: time.Second, MaxDuration: time.Minute, NoResume: true}},
+			{Response: Response{Stream: []StreamItem{{Line: []any{1}, Separator: "rs"}, {Body: "b", After: &Latency{Min: time.Second}}, {Base64: "AA=="}}, Pace: &Pace{From: "testdata/pace.csv", Unit: "ms", Head: "at-once"}}},
 		},
 		Select: SelectSequence, Per: "host", Scope: "replica",
 		Latency: latency, Fault: &Fault{Type: "reset", Rate: 0.5, Of: OfConnection}, RateLimit: &RateLimit{Max: 5, Window: time.Minute, By: "host", Algorithm: "fixed-window", Scope: "shared"},
@@ -67,7 +71,11 @@ func everything() (endpoints []Endpoint, file string) {
      responses: [{weight: 2, status: 201, headers: {X-A: 1, Set-Cookie: [a, b]}, body: 'hello {{path}}', template: false, latency: {min: 0}},
        {weight: 0, external-body: {provider: json, path: 'https://a.test/', timeout: 1s, ttl: 1m, stale-if-error: true, insecure: true, ca: ca.pem, cert: cert.pem, key: key.pem},
         fault: {type: slow-body, rate: 0, bytes-per-second: 10}, webhooks: [], do: []},
-       {external-body: {provider: xlsx, path: a.xlsx, sheet-name: s}, proxy: {to: up, path: /p, when: missing, forwarded: true}}],
+       {external-body: {provider: xlsx, path: a.xlsx, sheet-name: s}, proxy: {to: up, path: /p, when: missing, forwarded: true}},
+       {stream: [{data: {a: '{{x}}'}, event: e, id: 1, retry: 3s, comment: c, for: x in json-params.list}, {file: main_test.go, split: 4KiB, as: data, with: previous},
+          {items: [{data: d, after: 1s}], times: forever, if: host = a}],
+        pace: {first: 1s, gap: {median: 1s, sigma: 0.5}, shared: 2/m, head: at-once}, heartbeat: 1s, max-duration: 1m, resume: false},
+       {stream: [{line: [1], separator: rs}, {body: b, after: 1s}, {base64: AA==}], pace: {from: testdata/pace.csv, unit: ms, head: at-once}}],
      select: sequence, per: host, scope: replica,
      latency: {min: 1ms, max: 1s, p50: 20ms, p99.9: 120ms, failure-rate: 0.25, timeout-rate: 0.5, timeout: 1m}, fault: {type: reset, rate: 0.5, of: connection},
      rate-limit: {max-requests: 5, window: 1m, key-fn: host, algorithm: fixed-window, scope: shared}, capacity: {concurrent: 1, queue: 2, scope: replica},
@@ -116,7 +124,7 @@ func TestNew_KnowsEachKey(t *testing.T) {
 
 // sameElsewhere reports whether a key belongs to a declaration that is also tested elsewhere.
 func sameElsewhere(at string) bool {
-	for _, part := range []string{".responses.latency.", ".responses.fault.", ".responses.do.", ".responses.webhook", ".else.", "do.add."} {
+	for _, part := range []string{".responses.latency.", ".pace.first.", ".pace.gap.", ".stream.after.", ".responses.fault.", ".responses.do.", ".responses.webhook", ".else.", "do.add."} {
 		if strings.Contains(at, part) {
 			return true
 		}

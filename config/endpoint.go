@@ -61,6 +61,42 @@ type Response struct {
 	External *ExternalBody `key:"external-body"` // used instead of Body if not nil
 	Proxy    *Proxy        // passes the request on if not nil
 	Raw      bool          `key:"template,false"` // turns off placeholders
+
+	Stream      []StreamItem  // what is sent item by item, instead of Body
+	Pace        *Pace         // nil sends all items at once
+	Heartbeat   time.Duration // a comment is sent when a stream has sent nothing for so long; 0 for none
+	MaxDuration time.Duration // how long a stream may last; 0 means 1h if it has no end
+	NoResume    bool          `key:"resume,false"` // Last-Event-ID has no effect
+}
+
+// StreamItem is one item of a stream, several that a loop or a file makes, or a group.
+type StreamItem struct {
+	Data, Line, Body          any // like Body of a Response
+	Event, ID, Retry, Comment string
+	Separator                 string // "rs" sends a record separator before Line
+	Base64                    string // the bytes of a part of the body, instead of Body
+
+	File  string // its bytes are sent
+	Split string // of File: "lines", "words", a number of bytes, or "" for one piece
+	As    string // of File: "data", "line" or "body" (also "")
+
+	Items []StreamItem // a group, instead of one item
+
+	For   string   // NAME in OPERAND: an item for each element of a list
+	Times string   // how many items: an operand, or "forever"
+	If    string   // a condition; "" is always true
+	After *Latency // from the item before it, instead of the gap; nil means the gap
+	With  string   // "next" or "previous": it is sent together with that item
+}
+
+// Pace says when the items of a stream are sent.
+type Pace struct {
+	First  *Latency // from the request to the first item; nil means the latency of the endpoint
+	Gap    *Latency // from one item to the next; nil for none
+	Shared string   // how many items all streams of the endpoint send together, such as "20000/s"
+	Head   string   // "at-once" sends status and headers before the first item is due
+	From   string   // a table of measured times with columns first and gap, instead of First and Gap
+	Unit   string   // of the numbers in that table: "ns", "us", "ms" or "s"
 }
 
 // Header is one header line. A header that is repeated consists of several Headers.

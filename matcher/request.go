@@ -295,6 +295,9 @@ func (r *Request) Now() time.Time {
 	return r.now
 }
 
+// SetNow sets the time that Now returns: each item of a streamed response has its own.
+func (r *Request) SetNow(now time.Time) { r.now = now }
+
 // JSON returns the request's body as a JSON value; Missing if it is not JSON. The body is parsed
 // once, by the first call.
 func (r *Request) JSON() json.Value {

@@ -118,9 +118,7 @@ func (p *parser) forBlock(nodes []node, t tag, depth int) []node {
 	switch {
 	case variable.kind != wordToken || !keyword.word("in"):
 		p.fail(t.offset, "%s: expected {%% for NAME in ARRAY %%}", p.spelling(t))
-	case variable.text == "loop" || strings.ContainsAny(variable.text, ".[") || p.isVariable(variable.text):
-		p.fail(variable.offset, "%q cannot name the element of a loop: it is already a variable", variable.text)
-	default:
+	case p.checkLoopName(variable):
 		var array expr
 		array, ok = sc.expression()
 		n.expr = &array
@@ -146,6 +144,15 @@ func (p *parser) forBlock(nodes []node, t tag, depth int) []node {
 	p.mayBe(before.form)
 	p.place.url |= before.url // the URL stays in that part if the loop has no iterations
 	return append(nodes, n)
+}
+
+// checkLoopName reports whether a word may name the element of a loop, and adds an error if it may not.
+func (s *source) checkLoopName(t token) bool {
+	ok := t.text != "loop" && !strings.ContainsAny(t.text, ".[") && !s.isVariable(t.text)
+	if !ok {
+		s.fail(t.offset, "%q cannot name the element of a loop: it is already a variable", t.text)
+	}
+	return ok
 }
 
 // unclosed reports a block without an end, unless the text was not read to its end.

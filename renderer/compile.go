@@ -21,7 +21,7 @@ func Compile(text syntax.Text, form Form, scope *Scope) (*Template, syntax.Probl
 func compile(text syntax.Text, form Form, scope *Scope, whole writer) (*Template, syntax.Problems) {
 	p := parser{
 		whole:       whole,
-		source:      source{text: text, scope: scope},
+		source:      *newSource(text, scope),
 		lastComment: strings.LastIndex(text.Value, "#}"),
 		place:       place{form: form, url: escape.AtStart},
 	}
@@ -30,8 +30,8 @@ func compile(text syntax.Text, form Form, scope *Scope, whole writer) (*Template
 		return nil, p.problems
 	}
 	t := &Template{nodes: nodes, depth: p.deepest, memos: p.memos}
-	if p.place.form == JSON && !p.mixed {
-		p.problems = append(p.problems, t.checkJSON(text)...)
+	if p.place.form == JSON && !p.mixed && !scope.Piece {
+		p.problems = append(p.problems, t.checkJSON(text, scope.Loops)...)
 	}
 	t.program = t.programOf()
 	return t, p.problems

@@ -21,7 +21,7 @@ type Condition struct {
 // CompileCondition parses a condition, as docs/conditions.md describes it. For an empty text the
 // condition is nil, which always holds.
 func CompileCondition(text syntax.Text, scope *Scope) (*Condition, syntax.Problems) {
-	s := &source{text: text, scope: scope}
+	s := newSource(text, scope)
 	sc := newScanner(s, 0, len(text.Value))
 	if sc.tok.kind == endToken {
 		return nil, nil

@@ -92,6 +92,8 @@ func (e *expr) find(r *matcher.Request, fr *frame) value.Value {
 		return message(r)
 	case opLoopItem, opLoopIndex, opLoopFirst, opLoopLast:
 		return e.fromLoop(r, fr)
+	case opStreamIndex:
+		return value.OfInt(int64(fr.index), r)
 	case opRandomInt, opPick, opFake, opCounter, opShared, opRandomText, opRandomHex:
 		return e.call(r, fr)
 	case opRow:

@@ -23,6 +23,7 @@ const (
 	opLoopIndex
 	opLoopFirst
 	opLoopLast
+	opStreamIndex
 	opRequest
 	opBody
 	opMessage

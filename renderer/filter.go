@@ -3,6 +3,7 @@ package renderer
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mockserver/internal/wording"
@@ -37,10 +38,17 @@ var filters = map[string]struct {
 	"first":     {apply: value.First},
 	"last":      {apply: value.Last},
 	"join":      {apply: join, arg: "a text", cost: 1},
+	"words":     {apply: words, cost: cutCost},
+	"lines":     {apply: lines, cost: cutCost},
+	"split":     {apply: split, arg: "a text", cost: cutCost},
+	"chunks":    {apply: chunks, arg: "a whole number above 0", cost: cutCost},
 }
 
-// arithmeticCost is how much longer a calculation with a text takes than reading it.
-const arithmeticCost = 4
+// arithmeticCost is how much longer a calculation with a text takes than reading it, and cutCost to cut it into a list.
+const (
+	arithmeticCost = 4
+	cutCost        = 16
+)
 
 // filterNames returns the names of all filters, sorted.
 func filterNames() []string { return slices.Sorted(maps.Keys(filters)) }
@@ -80,6 +88,11 @@ func (s *scanner) filter() (filter, bool) {
 		ok = s.date(&f, at)
 	case "add", "sub", "mul":
 		ok = s.checkNumber(&f, at)
+	case "chunks":
+		if n, err := strconv.Atoi(string(f.arg.literal.Raw)); f.arg.constant() && (err != nil || n < 1) {
+			s.fail(at.offset, "%s is not a whole number above 0", at.describe())
+			ok = false
+		}
 	}
 	return f, ok
 }

@@ -16,8 +16,8 @@ import (
 
 // checkJSON warns about a body that is not JSON once its placeholders are filled in: a superfluous
 // comma, or a placeholder in the place of a key or next to another one. Each path through a text
-// with blocks is a separate text: see checkBlocks.
-func (t *Template) checkJSON(text syntax.Text) syntax.Problems {
+// with blocks is a separate text: see checkBlocks. around has the loops around the text.
+func (t *Template) checkJSON(text syntax.Text, around []string) syntax.Problems {
 	sample, hasPlaceholders := make([]byte, 0, len(text.Value)), false
 	for i := range t.nodes {
 		switch n := &t.nodes[i]; n.kind {
@@ -29,6 +29,9 @@ func (t *Template) checkJSON(text syntax.Text) syntax.Problems {
 				sample = append(sample, "null"...)
 			}
 		default:
+			if len(around) > 0 {
+				return nil // what the loops around the text do is unknown
+			}
 			return t.checkBlocks(text)
 		}
 	}

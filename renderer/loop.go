@@ -10,6 +10,7 @@ type frame struct {
 	turns []loop // by depth, the outermost first
 	memos []memo
 	count int // number of iterations so far
+	index int // of the item of a stream
 	work  work
 }
 

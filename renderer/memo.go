@@ -40,11 +40,11 @@ func (e *expr) changes() int {
 }
 
 // remember assigns a memo to an expression, including as many of its filters as possible, if a
-// surrounding loop would otherwise evaluate it again in each iteration.
+// surrounding loop would otherwise evaluate it again in each iteration. Memos last as long as a rendering.
 func (s *scanner) remember(e *expr) {
 	inner := len(s.loops) - 1
 	turns := e.changes()
-	if inner < 0 || turns >= inner {
+	if inner < len(s.scope.Loops) || turns >= inner {
 		return
 	}
 	steady := 0

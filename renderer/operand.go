@@ -30,7 +30,7 @@ func CompileOperand(text syntax.Text, scope *Scope) (*Operand, syntax.Problems) 
 		}
 		return &Operand{text: t}, problems
 	}
-	s := &source{text: text, scope: scope}
+	s := newSource(text, scope)
 	sc := newScanner(s, 0, len(text.Value))
 	if sc.tok.kind == endToken {
 		return nil, nil

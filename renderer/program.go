@@ -75,7 +75,7 @@ func (t *Ready) Append(dst []byte, r *matcher.Request) []byte {
 	if t.program == nil || r.Stopped != nil {
 		return t.template.Append(dst, r)
 	}
-	return t.template.run(t.program, dst, len(dst)+most(r), r)
+	return t.template.run(t.program, dst, len(dst)+most(r), r, nil)
 }
 
 // IsBrief reports whether rendering takes no longer than copying texts and values: there are no
@@ -92,7 +92,7 @@ func (e *expr) isParam() bool {
 }
 
 // run executes the program of t, until dst is longer than most or r is Stopped for another reason.
-func (t *Template) run(program, dst []byte, most int, r *matcher.Request) []byte {
+func (t *Template) run(program, dst []byte, most int, r *matcher.Request, around *frame) []byte {
 	for left := program; len(left) > 0; {
 		kind, n := left[0], int(binary.LittleEndian.Uint16(left[1:]))
 		left = left[instructionHead:]
@@ -104,7 +104,7 @@ func (t *Template) run(program, dst []byte, most int, r *matcher.Request) []byte
 			dst = writer(left[0]).append(dst, value.OfText(r.Param(n)))
 			left = left[1:]
 		default:
-			dst = appendNodes(dst, t.nodes[n:n+1], most, r, nil)
+			dst = appendNodes(dst, t.nodes[n:n+1], most, r, around)
 		}
 		if len(dst) > most && r.Stopped == nil {
 			r.Stopped = ErrTooLarge

@@ -10,6 +10,12 @@ type Scope struct {
 	// Rows contains the names of the values that the endpoint finds or makes, by their position in
 	// Request.Rows.
 	Rows []string
+	// Loops contains the names of the elements of the loops around this text, the outermost first; "" for a loop that
+	// is not over a list. They are for texts that are rendered in Turns.
+	Loops []string
+	// Stream is set if there is a variable stream.index, in the texts of the items of a stream. Piece is set as well
+	// if the text is a part of a larger one, so that it need not be JSON.
+	Stream, Piece bool
 	// Later contains names that the endpoint defines after it evaluates this text, which cannot use
 	// them.
 	Later []string

@@ -69,20 +69,27 @@ func Literal(text string) *Template {
 // Append appends the text for r to dst and returns the extended buffer. If r is Stopped afterwards,
 // the text is incomplete: it would be larger than r.MaxText, its loops take too long, or the client
 // has disconnected.
-func (t *Template) Append(dst []byte, r *matcher.Request) []byte {
+func (t *Template) Append(dst []byte, r *matcher.Request) []byte { return t.append(dst, r, nil) }
+
+// append implements Append. around is the state of the loops around the text; nil for none.
+func (t *Template) append(dst []byte, r *matcher.Request, around *frame) []byte {
 	if r.Stopped != nil {
 		return dst
 	}
 	most := len(dst) + most(r)
 	if t.program != nil {
-		return t.run(t.program, dst, most, r)
+		return t.run(t.program, dst, most, r, around)
 	}
 	if t.depth == 0 {
-		return appendNodes(dst, t.nodes, most, r, nil)
+		return appendNodes(dst, t.nodes, most, r, around)
 	}
 	fr, ok := t.frames.Get().(*frame)
 	if !ok {
 		fr = &frame{turns: make([]loop, t.depth), memos: make([]memo, t.memos)}
+	}
+	if around != nil {
+		copy(fr.turns, around.turns)
+		fr.index = around.index
 	}
 	dst = appendNodes(dst, t.nodes, most, r, fr)
 	fr.reset()

@@ -2,6 +2,7 @@ package renderer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"mockserver/config/syntax"
@@ -16,6 +17,11 @@ type source struct {
 	problems syntax.Problems
 
 	errors, warnings int // how many there were, recorded or not
+}
+
+// newSource returns the source of a text, in the loops that its scope has.
+func newSource(text syntax.Text, scope *Scope) *source {
+	return &source{text: text, scope: scope, loops: slices.Clip(scope.Loops)}
 }
 
 // maxErrors limits how many errors are recorded for one text, and how many warnings: a text may

@@ -78,7 +78,8 @@ const (
 // variableNames returns the words that may begin a variable in this scope.
 func (s *source) variableNames() []string {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(roots)), func(name string) bool { return !s.isVariable(name) })
-	return append(append(names, s.scope.Rows...), s.loops...)
+	named := slices.DeleteFunc(slices.Clone(s.loops), func(name string) bool { return name == "" })
+	return append(append(names, s.scope.Rows...), named...)
 }
 
 // variable parses the word t as a variable. known is false if it is not a variable. ok is false if
@@ -86,7 +87,7 @@ func (s *source) variableNames() []string {
 func (s *scanner) variable(t token) (e expr, ok, known bool) {
 	root, rest := cutRoot(t.text)
 	for i := len(s.loops) - 1; i >= 0; i-- {
-		if s.loops[i] == root {
+		if s.loops[i] == root && root != "" {
 			steps, ok := s.steps(t, rest)
 			return expr{op: opLoopItem, index: i, steps: steps}, ok, true
 		}
@@ -97,6 +98,9 @@ func (s *scanner) variable(t token) (e expr, ok, known bool) {
 	if i := slices.Index(s.scope.Rows, root); i >= 0 {
 		steps, ok := s.steps(t, rest)
 		return expr{op: opRow, index: i, steps: steps}, ok, true
+	}
+	if s.scope.Stream && t.text == "stream.index" {
+		return expr{op: opStreamIndex}, true, true
 	}
 	if slices.Contains(s.scope.Later, root) {
 		s.fail(t.offset, "%q is a name of this endpoint that is not available here: find and let see the names before them, conditions see the names of find; "+

@@ -99,6 +99,9 @@ func checkChanges(c *table.Checker, all []Do, finds bool, place []string) {
 		at := table.Below(place, fmt.Sprintf("do[%d]", i))
 		if o.Else != nil {
 			checkResponse(c, o.Else, finds, table.Below(at, o.Verb, "else"))
+			if o.Else.HasStream() {
+				c.Wrong("is not possible here; expected a body", table.Below(at, o.Verb, "else", "stream")...)
+			}
 		}
 	}
 }

@@ -90,7 +90,8 @@ type selection struct {
 	per      syntax.Text   // Endpoint.Per
 	shared   bool          // replicas share the turns
 	fault    *policy.Fault // of the endpoint; nil for none
-	finds    bool          // the endpoint finds rows
+	latency  *policy.Latency
+	finds    bool // the endpoint finds rows
 }
 
 // inTurn reports whether outcomes are selected in turn rather than at random.
@@ -120,6 +121,7 @@ func checkOutcomes(c *table.Checker, s selection) {
 		o := &s.outcomes[i]
 		at := []string{fmt.Sprintf("responses[%d]", i)}
 		checkResponse(c, &o.Response, s.finds, at)
+		checkStream(c, &o.Response, cmp.Or(o.Latency, s.latency), at)
 		checkChanges(c, o.Do, s.finds, at)
 		checkWebhooks(c, o.Webhooks, at)
 		o.Group.Check(c, "", at)

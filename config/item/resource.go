@@ -178,7 +178,7 @@ var operationFields = list.Map(ResourceOperations, func(name string) table.Field
 		table.Fill(d, v.Node, v.Key, onFields, on)
 		c := table.Check(on.Pos, v.Key, v.Node, d.Reported)
 		checkUnseen(c, on.Fault, nil)
-		checkOutcomes(c, selection{outcomes: on.Responses, by: on.Select, fault: on.Fault})
+		checkOutcomes(c, selection{outcomes: on.Responses, by: on.Select, fault: on.Fault, latency: on.Latency})
 		on.Group.Check(c, "", nil)
 		d.AddAll(c.Problems)
 		r.On[name] = on

@@ -24,7 +24,8 @@ type Response struct {
 	BodyJSON bool
 	External *ExternalBody `key:"external-body"` // used instead of Body if not nil
 	Proxy    *Proxy        // passes the request on if not nil
-	// Raw turns off templates in headers, body and external body (response.template: false).
+	Stream   `key:""`      // used instead of Body if it has items
+	// Raw turns off templates in headers, body, external body and stream (response.template: false).
 	Raw bool
 }
 
@@ -34,7 +35,7 @@ const (
 )
 
 // ResponseFields are the keys of a response. The slice must not be modified.
-var ResponseFields = []table.Field[Response]{
+var ResponseFields = slices.Concat([]table.Field[Response]{
 	table.Of[Response](table.Row{Key: "status", InOpenAPI: true, Doc: "the status; 200 by default", Kinds: table.Numbers, Min: minStatus, Max: maxStatus}),
 	table.By[Response](table.Row{Key: "headers", InOpenAPI: true, Passed: true, Mask: table.MaskTemplate, Doc: "the headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue}, decodeHeaders),
 	table.With(table.Row{Key: "body", InOpenAPI: true, Mask: table.MaskTemplate, Doc: "the body: a text, or a map or list that is served as JSON", Kinds: table.Bodies},
@@ -44,7 +45,9 @@ var ResponseFields = []table.Field[Response]{
 		Form: "the name of an upstream, or a map with to", Table: table.Rows(proxyFields)}, decodeProxy),
 	table.With(table.Row{Key: "template", InOpenAPI: true, Passed: true, Doc: "false switches placeholders off", Kinds: table.Bools},
 		func(_ *table.Decoder, v table.Value, r *Response) { r.Raw = !v.Truth() }),
-}
+	table.With(table.Row{Key: "stream", Doc: "what is sent item by item, instead of body", Kinds: table.Lists, Form: "a list of items, each a map", Item: streamItemRow},
+		func(d *table.Decoder, v table.Value, r *Response) { r.Stream.Items = decodeStream(d, v, r.Raw) }),
+}, lift(streamFields, func(r *Response) *Stream { return &r.Stream }))
 
 // decode decodes a map that has only the keys of a response.
 func (r *Response) decode(d *table.Decoder, v table.Value) {

@@ -46,7 +46,7 @@ var stepsFields = []table.Field[Steps]{
 var moveFields = slices.Concat(
 	[]table.Field[Move]{
 		table.Of[Move](table.Row{Key: "from", Doc: "the value before the move", Required: true, Kinds: table.Texts, Filled: true}),
-		policy.AfterKey[Move]("how long after the value was entered: a duration, or any form of latency"),
+		policy.LengthKey[Move](table.Row{Key: "after", Doc: "how long after the value was entered: a duration, or any form of latency", Required: true}),
 		table.With(table.Row{Key: "to", Doc: "the value after the move, or several with their weights", Required: true, Kinds: table.Texts | table.Lists, Filled: true,
 			Item: &table.Row{Kinds: table.Maps, Form: "a map, such as {value: paid, weight: 2}", Table: table.Rows(choiceFields)}}, setTo),
 		table.By[Move](table.Row{Key: "set", Mask: table.MaskNamed, Doc: "further members of the row and their values", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}}, decodeSettings),
@@ -109,7 +109,7 @@ func checkMove(c *table.Checker, m *Move, earlier []Move) {
 	if m.From != "" && slices.ContainsFunc(earlier, func(e Move) bool { return e.From == m.From }) {
 		c.Wrong(fmt.Sprintf("%q is left by an earlier move; expected one move from each value", wording.Clip(m.From)), "from")
 	}
-	policy.CheckAfter(c, m.After, "after")
+	policy.CheckLength(c, m.After, "after")
 	checkWebhooks(c, m.Webhooks, nil)
 	for i := range m.Webhooks {
 		if w := &m.Webhooks[i]; !w.On.isDefault() {

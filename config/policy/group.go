@@ -113,17 +113,17 @@ func LimitKeys[T any](requests string) []table.Field[T] {
 	}
 }
 
-// CheckAfter checks the value of a key that AfterKey returned.
-func CheckAfter(c *table.Checker, l *Latency, key string) {
-	if l != nil {
-		l.check(c, "", []string{key})
+// CheckLength checks the value of a key that LengthKey returned, if it is given.
+func CheckLength(c *table.Checker, l *Latency, at ...string) {
+	if l != nil && c.Node(at...) != nil {
+		l.check(c, "", at)
 	}
 }
 
-// AfterKey returns the key after. Its value is a latency without rates: a duration, or a map. T has
-// a Go field for it.
-func AfterKey[T any](doc string) table.Field[T] {
-	key := table.Made[T](table.Row{Key: "after", Doc: doc, Required: true, Form: `a duration such as "2s", or a map with ` + afterForms}, afterFields, decodeAfter)
+// LengthKey returns a key whose value is a latency without rates: a duration, or a map. T has a Go field for it.
+func LengthKey[T any](r table.Row) table.Field[T] {
+	r.Form = `a duration such as "2s", or a map with ` + latencyForms
+	key := table.Made[T](r, lengthFields, decodeLength)
 	key.Kinds |= table.Texts
 	return key
 }

@@ -57,7 +57,7 @@ var latencyFields = []table.Field[latencyForm]{
 	table.Of[latencyForm](table.Row{Key: "median", Doc: "the median of a lognormal distribution", Kinds: table.Texts, Length: table.UnitAboveZero, Most: maxLatency}),
 	table.Of[latencyForm](table.Row{Key: "sigma", Doc: "the spread of the distribution: the standard deviation of the logarithm, such as 0.4", Kinds: table.Numbers, UpTo: maxSigma}),
 	table.Of[latencyForm](table.Row{Key: "from", Doc: "a file of measured latencies: a recording, a log of HdrHistogram, percentiles of wrk2 or vegeta, or a table", Kinds: table.Texts, Filled: true}),
-	table.Of[latencyForm](table.Row{Key: "unit", Doc: "the unit of the numbers in that file", Kinds: table.Texts, Enum: unitsOfSamples}),
+	table.Of[latencyForm](table.Row{Key: "unit", Doc: "the unit of the numbers in that file", Kinds: table.Texts, Enum: UnitsOfSamples}),
 	table.Of[latencyForm](table.Row{Key: "column", Doc: "the column of a table that holds the latencies; the first by default", Kinds: table.Scalars}),
 	table.Of[latencyForm](table.Row{Key: "failure-rate", Doc: "the share of requests that are answered with 500", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}),
 	table.Of[latencyForm](table.Row{Key: "timeout-rate", Doc: "the share of requests that wait for the timeout and are answered with 504", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}),
@@ -77,8 +77,12 @@ func decodeLatency(d *table.Decoder, v table.Value) *Latency {
 	if len(v.Entries) == 0 && !v.Faulty {
 		d.About(v, "is an empty map; expected %s, or failure-rate and timeout-rate", latencyForms)
 	}
+	return fillLatency(d, v, latencyFields)
+}
+
+func fillLatency(d *table.Decoder, v table.Value, fields []table.Field[latencyForm]) *Latency {
 	var l latencyForm
-	table.Fill(d, v.Node, v.Key, latencyFields, &l)
+	table.Fill(d, v.Node, v.Key, fields, &l)
 	if curve, given := l.read(d, v); given {
 		l.Min, l.Max, l.MaxGiven, l.Curve = curve.Min, curve.Max, true, curve.Points
 	}
@@ -87,17 +91,13 @@ func decodeLatency(d *table.Decoder, v table.Value) *Latency {
 	return &l.Latency
 }
 
-// decodeAfter decodes a latency without rates: a duration, or a map.
-func decodeAfter(d *table.Decoder, v table.Value) *Latency {
+// decodeLength decodes a latency without rates: a duration, or a map.
+func decodeLength(d *table.Decoder, v table.Value) *Latency {
 	if v.Kind == syntax.MapNode {
-		var l latencyForm
 		if len(v.Entries) == 0 {
-			d.About(v, "is an empty map; expected %s", afterForms)
+			d.About(v, "is an empty map; expected %s", latencyForms)
 		}
-		table.Fill(d, v.Node, v.Key, afterFields, &l)
-		slices.SortStableFunc(l.Curve, byRank)
-		l.complete(l.MaxGiven)
-		return &l.Latency
+		return fillLatency(d, v, lengthFields)
 	}
 	var l latencyForm
 	length := latencyFields[0]
@@ -145,9 +145,7 @@ func setPercentile(d *table.Decoder, v table.Value, l *latencyForm) {
 	l.Curve = append(l.Curve, Percentile{Rank: rank, Length: length})
 }
 
-const afterForms = "min and max, percentiles such as p50 and p99, or median and sigma"
-
-// afterFields are the keys of a latency except its rates, the timeout, and a file.
-var afterFields = slices.DeleteFunc(slices.Clone(latencyFields), func(f table.Field[latencyForm]) bool {
-	return slices.Contains([]string{"failure-rate", "timeout-rate", "timeout", "timeout-ms", "from", "unit", "column"}, f.Key)
+// lengthFields are the keys of a latency except its rates and the timeout.
+var lengthFields = slices.DeleteFunc(slices.Clone(latencyFields), func(f table.Field[latencyForm]) bool {
+	return slices.Contains([]string{"failure-rate", "timeout-rate", "timeout", "timeout-ms"}, f.Key)
 })

@@ -20,8 +20,8 @@ type measured struct {
 	Column string
 }
 
-// unitsOfSamples are the units that the numbers in such a file may have.
-var unitsOfSamples = []string{"ns", "us", "ms", "s"}
+// UnitsOfSamples are the units that the numbers in such a file may have. The slice must not be modified.
+var UnitsOfSamples = []string{"ns", "us", "ms", "s"}
 
 // read returns the distribution of the latencies in the file, and whether a valid file is given. v
 // is the map that declares it.
@@ -41,7 +41,25 @@ func (m *measured) read(d *table.Decoder, v table.Value) (curve samples.Curve, g
 			return curve, false
 		}
 	}
-	name := resolve(d, m.From.Value)
+	return m.open(d, at)
+}
+
+// Measured returns the distribution in a column of a table, whose file a value names, with numbers in a unit; nil
+// after an error, which has been reported.
+func Measured(d *table.Decoder, v table.Value, unit, column string) *Latency {
+	m := measured{From: v.AsText(), Unit: unit, Column: column}
+	curve, ok := m.open(d, v)
+	if !ok {
+		return nil
+	}
+	l := &Latency{Min: curve.Min, Max: curve.Max, Curve: curve.Points}
+	l.complete(true)
+	return l
+}
+
+// open reads the file that a value names.
+func (m *measured) open(d *table.Decoder, at table.Value) (curve samples.Curve, ok bool) {
+	name := Resolve(d, m.From.Value)
 	r, err := files.OpenUnpacked(name, samples.MaxSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = errors.New("there is no such file")
@@ -65,10 +83,10 @@ func (m *measured) read(d *table.Decoder, v table.Value) (curve samples.Curve, g
 	return curve, true
 }
 
-// resolve returns the file that a name means. A relative name is looked up next to the
+// Resolve returns the file that a name means. A relative name is looked up next to the
 // configuration, then in the working directory. Both files are watched, because the first may
 // appear later.
-func resolve(d *table.Decoder, name string) string {
+func Resolve(d *table.Decoder, name string) string {
 	local := filepath.FromSlash(name)
 	if filepath.IsAbs(local) {
 		d.Files = append(d.Files, local)

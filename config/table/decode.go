@@ -226,6 +226,8 @@ func pageOf(at string) string {
 			return "webhooks.md"
 		case "external-body":
 			return "external-bodies.md"
+		case "stream", "pace":
+			return "streams.md"
 		case "data", "resource", "steps":
 			return "state.md"
 		case "websocket":

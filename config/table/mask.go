@@ -51,8 +51,13 @@ func (r Row) Hide(n *syntax.Node, name, key string, hidden func(at syntax.Pos, k
 // part returns the row of a key; nil if it holds no secrets.
 func (r Row) part(name string) *Row {
 	for i := range r.Table {
-		if r.Table[i].Takes(name) {
-			return &r.Table[i]
+		if part := &r.Table[i]; part.Takes(name) {
+			if part.Item != nil && part.Item.Again != "" {
+				again := *part
+				again.Item = &Row{Table: r.Table}
+				return &again
+			}
+			return part
 		}
 	}
 	if r.Mask != nil {

@@ -77,10 +77,11 @@ type Row struct {
 	// secret. name is the nearest key above the text.
 	Mask func(name, text string) string
 
-	Table []Row // of a map: its keys; nil if any are allowed
-	Name  *Row  // of a map without a table: its keys
-	Value *Row  // of a map without a table: its values; nil for anything
-	Item  *Row  // of a list: its items; nil for anything
+	Table []Row  // of a map: its keys; nil if any are allowed
+	Again string // of a map: the key of a map around it, which has the same table
+	Name  *Row   // of a map without a table: its keys
+	Value *Row   // of a map without a table: its values; nil for anything
+	Item  *Row   // of a list: its items; nil for anything
 }
 
 // AtOnce is the duration that means no delay, where 0 stands for a default.

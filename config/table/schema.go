@@ -82,6 +82,9 @@ func (d *definitions) keys(s *syntax.Node, table []Row) {
 // row returns the schema of a row, which is the value of a key or in it. The keywords for one type
 // do not restrict values of other types.
 func (d *definitions) row(key string, r Row) *syntax.Node {
+	if r.Again != "" {
+		return syntax.NewMap().SetText("$ref", "#/definitions/"+r.Again)
+	}
 	s := syntax.NewMap().SetText("description", r.Doc)
 	if r.Kinds != Anything {
 		s.Set("type", r.types())

@@ -12,7 +12,6 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/fetcher"
 	"mockserver/internal/semantics"
-	"mockserver/internal/tags"
 	"mockserver/listener/compile/traffic"
 	"mockserver/listener/memory/data"
 	"mockserver/listener/observe/record"
@@ -235,6 +234,8 @@ func (c *Compiler) response(e *item.Endpoint, scope *renderer.Scope) (Response, 
 		a.ContentType = defaultContentType(resp)
 	}
 	switch {
+	case resp.HasStream():
+		wrong = c.stream(&a, resp, form, scope)
 	case resp.External != nil:
 		a.Source, wrong = c.Loader.Source(resp.External, e.Dir, form, resp.Raw, scope)
 	case resp.Raw:
@@ -256,24 +257,10 @@ func (c *Compiler) response(e *item.Endpoint, scope *renderer.Scope) (Response, 
 }
 
 func defaultContentType(resp *item.Response) string {
-	if resp.External != nil || resp.BodyJSON || looksJSON(resp) {
+	if resp.External != nil || resp.BodyJSON || renderer.LooksJSON(resp.Body.Value, resp.Raw) {
 		return typeJSON
 	}
 	return typeText
-}
-
-// looksJSON reports whether the body of a response begins like a JSON object or array, after any
-// block tags of a template.
-func looksJSON(resp *item.Response) bool {
-	s := strings.TrimLeft(resp.Body.Value, " \t\r\n")
-	for !resp.Raw && (strings.HasPrefix(s, "{%") || strings.HasPrefix(s, "{{#")) {
-		_, end := tags.Next(s)
-		s = strings.TrimLeft(s[end:], " \t\r\n")
-	}
-	if !resp.Raw && strings.HasPrefix(s, "{{") {
-		return false // a placeholder, not an object
-	}
-	return strings.HasPrefix(s, "{") || strings.HasPrefix(s, "[")
 }
 
 // New returns a compiler. Close ends what it has started.

@@ -8,7 +8,7 @@ func (a *Response) isDirect() bool { return !a.Disturbed && !a.may((*Response).i
 
 // isImmediate reports whether nothing in an answer takes long: no loop, file or webhook.
 func (a *Response) isImmediate() bool {
-	return a.Source == nil && a.Proxy == nil && len(a.Hooks)+len(a.Lets) == 0 && a.Changes == nil && a.Resource == nil && a.Template.IsBrief()
+	return a.Source == nil && a.Stream == nil && a.Proxy == nil && len(a.Hooks)+len(a.Lets) == 0 && a.Changes == nil && a.Resource == nil && a.Template.IsBrief()
 }
 
 // isPaced reports whether the answer may wait for its latency without its request, over HTTP/1.1.
@@ -18,7 +18,7 @@ func (a *Response) isPaced() bool {
 
 // isSlow reports whether an answer may wait, or has headers that Reply.AppendHead does not handle.
 func (a *Response) isSlow() bool {
-	return a.waits || a.Proxy != nil || a.Source != nil && a.Source.IsRemote() || a.hasSpecial() || a.Status != 0 && (a.Status < 200 || a.Status >= 1000)
+	return a.waits || a.Stream != nil || a.Proxy != nil || a.Source != nil && a.Source.IsRemote() || a.hasSpecial() || a.Status != 0 && (a.Status < 200 || a.Status >= 1000)
 }
 
 // may reports whether a condition holds for one of the answers that may be sent instead of this one, which are

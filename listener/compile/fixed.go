@@ -32,5 +32,5 @@ func (sn *Snapshot) fix(routes []matcher.Route) {
 // IsFixed reports whether the answer is the same for every request that does not choose another
 // answer of the operation.
 func (a *Response) IsFixed() bool {
-	return a.Template.IsNone() && !a.hasTemplates() && a.Source == nil && a.Proxy == nil && len(a.Hooks)+len(a.Lets) == 0 && a.access == nil && a.Resource == nil && !a.Disturbed && (a.Operation == nil || a.Operation.IsFixed())
+	return a.Template.IsNone() && !a.hasTemplates() && a.Source == nil && a.Stream == nil && a.Proxy == nil && len(a.Hooks)+len(a.Lets) == 0 && a.access == nil && a.Resource == nil && !a.Disturbed && (a.Operation == nil || a.Operation.IsFixed())
 }

@@ -63,6 +63,7 @@ type Response struct {
 	Declared  int              // the declared status; 0 for none
 	Block     []byte           // its header block in HTTP/2, without Date; nil if it is not always the same
 	Static    []byte           // the body, if it is the same for every request
+	Stream    *Stream          // what is sent instead of a body, item by item; nil for none
 	Source    *fetcher.Source  // the external body
 	Proxy     *proxy           // where the request is passed on to; nil for none
 	AnyMethod bool             // it answers requests of any method

@@ -1,0 +1,200 @@
+package item
+
+import (
+	"fmt"
+	"regexp"
+	"time"
+
+	"mockserver/config/policy"
+	"mockserver/config/table"
+	"mockserver/internal/semantics"
+	"mockserver/internal/tags"
+)
+
+// streamRules checks the stream of a response.
+type streamRules struct {
+	*table.Checker
+	stream *Stream
+	form   string // the content that the items have so far: data, line or body
+}
+
+// checkStream checks the stream of a response at the given keys, which has a latency.
+func checkStream(c *table.Checker, r *Response, latency *policy.Latency, at []string) {
+	s := streamRules{Checker: c, stream: &r.Stream}
+	if r.Items == nil {
+		for _, f := range streamFields {
+			if key := table.Below(at, f.Key); c.Node(key...) != nil && !c.Faulty(table.Below(at, "stream")...) {
+				c.Wrong("is for a stream; stream is missing", key...)
+			}
+		}
+		return
+	}
+	place := table.Below(at, "stream")
+	switch {
+	case r.declaresBody():
+		c.Wrong(table.BothGiven("body", "stream"), place...)
+	case r.External != nil:
+		c.Wrong(table.BothGiven("external-body", "stream"), place...)
+	case semantics.HasNoContent(r.Status):
+		c.Wrong(fmt.Sprintf("an answer with status %d has no body; expected another status", r.Status), place...)
+	}
+	if p := r.Pace; p != nil {
+		policy.CheckLength(c, p.First, table.Below(at, "pace", "first")...)
+		policy.CheckLength(c, p.Gap, table.Below(at, "pace", "gap")...)
+		if p.First != nil && p.Head == "" && latency.Lengths() != nil {
+			c.Wrong("first and the latency both say when the answer begins; expected one of them, or head: at-once", table.Below(at, "pace", "first")...)
+		}
+	}
+	s.list(r.Items, place)
+	if r.Heartbeat > 0 && s.form != AsData {
+		c.Wrong("is a comment between events; no item of the stream is an event", table.Below(at, "heartbeat")...)
+	}
+}
+
+// list checks the items of a list at the given keys.
+func (s *streamRules) list(items []StreamItem, place []string) {
+	around, key := place[:len(place)-1], place[len(place)-1]
+	for i := range items {
+		at := table.Below(around, fmt.Sprintf("%s[%d]", key, i))
+		if s.Faulty(at...) {
+			continue
+		}
+		if i > 0 && items[i-1].isEndless() {
+			s.Warn("is never sent: the item before it has no end", at...)
+		}
+		s.item(&items[i], at)
+		if items[i].Items != nil {
+			s.list(items[i].Items, table.Below(at, "items"))
+		}
+	}
+}
+
+// contents are the keys of what an item sends, and what its form is.
+var contents = []struct{ key, form string }{{"items", ""}, {"file", ""}, {"data", AsData}, {"line", AsLine}, {"body", AsBody}, {"base64", AsBody}}
+
+func (s *streamRules) item(i *StreamItem, at []string) {
+	has := func(key string) bool { return s.Node(table.Below(at, key)...) != nil }
+	wrong := func(key, format string, args ...any) { s.Wrong(fmt.Sprintf(format, args...), table.Below(at, key)...) }
+	content, form := "", ""
+	for _, c := range contents {
+		switch {
+		case !has(c.key):
+		case content != "":
+			wrong(c.key, "%s", table.BothGiven(content, c.key))
+			return
+		default:
+			content, form = c.key, c.form
+		}
+	}
+	if content == "file" {
+		if form = i.As; form == "" {
+			form = AsBody
+		}
+	}
+	event := ""
+	for _, key := range []string{"event", "id", "retry", "comment"} {
+		if has(key) && event == "" {
+			event = key
+		}
+	}
+	switch {
+	case event != "" && content != "" && form != AsData:
+		wrong(event, "%s is a part of an event, and %s is none; expected it with data", event, content)
+	case event == "" && content == "":
+		s.Wrong("sends nothing; expected data, line, body, base64, file, comment or items", at...)
+	case event != "" && form == "":
+		form = AsData
+	}
+	s.keys(i, has, wrong, form)
+	switch {
+	case s.form == "" || form == "":
+		s.form += form
+	case s.form != form && (s.form == AsData || form == AsData):
+		wrong(map[bool]string{true: content, false: event}[content != ""], "the stream has events and other content; expected only one of them")
+	case s.form != form:
+		s.form = AsBody
+	}
+	s.times(i, has, wrong)
+	policy.CheckLength(s.Checker, i.After, table.Below(at, "after")...)
+	if i.Event != nil && content == "" {
+		s.Warn("clients do not see an event without data; expected data", table.Below(at, "event")...)
+	}
+	if i.Retry != nil && !tags.In(i.Retry.Value) && RetryMillis(i.Retry.Value) == "" {
+		wrong("retry", "is %s; expected a number of milliseconds, or a duration such as 3s", i.Retry.Value)
+	}
+}
+
+// keys finds keys that do not apply to what an item sends.
+func (s *streamRules) keys(i *StreamItem, has func(string) bool, wrong func(key, format string, args ...any), form string) {
+	for _, key := range []string{"split", "as"} {
+		if has(key) && !has("file") {
+			wrong(key, "is for a file; file is missing")
+		}
+	}
+	if has("separator") && form != AsLine {
+		wrong("separator", "is for lines; expected it with line")
+	}
+	for _, key := range []string{"after", "with"} {
+		if has(key) && has("items") {
+			wrong(key, "is for one item; expected it with an item of the group")
+		}
+	}
+	if has("after") && has("with") {
+		wrong("after", "%s", table.BothGiven("with", "after"))
+	}
+}
+
+// times checks how often an item is sent.
+func (s *streamRules) times(i *StreamItem, has func(string) bool, wrong func(key, format string, args ...any)) {
+	gap := s.stream.Pace != nil && (isPositive(s.stream.Pace.Gap) || s.stream.Pace.Shared > 0)
+	switch {
+	case has("for") && has("times"):
+		wrong("times", "%s; for both, put the item into a group: items", table.BothGiven("for", "times"))
+	case i.Times.Value == Forever && !i.waits(gap):
+		wrong("times", "forever sends without a pause; expected a gap above 0 in pace, or after")
+	}
+}
+
+// isEndless reports whether nothing after the item is ever sent.
+func (i *StreamItem) isEndless() bool {
+	endless := i.Times.Value == Forever
+	for k := range i.Items {
+		endless = endless || i.Items[k].isEndless()
+	}
+	return endless
+}
+
+// waits reports whether time passes when the item is sent, if there is a gap or not.
+func (i *StreamItem) waits(gap bool) bool {
+	if i.Items == nil {
+		return i.With == "" && (i.After == nil && gap || isPositive(i.After))
+	}
+	for k := range i.Items {
+		if i.Items[k].waits(gap) {
+			return true
+		}
+	}
+	return false
+}
+
+// isPositive reports whether a length is not always 0.
+func isPositive(l *policy.Latency) bool {
+	lengths := l.Lengths()
+	return lengths != nil && lengths(1-1e-9) > 0
+}
+
+var digits = regexp.MustCompile(`^[0-9]+$`)
+
+// RetryMillis returns the milliseconds of a retry without placeholders, as digits; "" for any other text.
+func RetryMillis(text string) string {
+	if digits.MatchString(text) {
+		return text
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return fmt.Sprint(d.Milliseconds())
+	}
+	return ""
+}
+
+// HasStream reports whether the response is a stream.
+func (r *Response) HasStream() bool { return len(r.Items) > 0 }

@@ -1,0 +1,163 @@
+package stream_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"mockserver/config"
+	"mockserver/config/item"
+	"mockserver/matcher"
+	"mockserver/renderer"
+	"mockserver/renderer/stream"
+)
+
+// compile compiles the items of a stream, which are written as YAML.
+func compile(tb testing.TB, items string) *stream.Items {
+	tb.Helper()
+	yaml := "- endpoint:\n    path: /s\n    response:\n      pace: {gap: 1ms}\n      stream:\n" + indent(items)
+	spec := config.Parse("s.yml", []byte(yaml))
+	if err := spec.Problems.Err(); err != nil {
+		tb.Fatalf("%s\n%v", yaml, err)
+	}
+	compiled, problems := stream.Compile(spec.Endpoints[0].Response.Items, false, renderer.Inferred, &renderer.Scope{Counters: &renderer.Counters{}})
+	if err := problems.Err(); err != nil {
+		tb.Fatalf("%s\n%v", yaml, err)
+	}
+	return compiled
+}
+
+func indent(items string) string {
+	return "        " + strings.ReplaceAll(strings.TrimSpace(items), "\n", "\n        ") + "\n"
+}
+
+// request returns a request with a JSON body.
+func request(tb testing.TB, body string) *matcher.Request {
+	r := matcher.Acquire(matcher.Input{Method: []byte("POST"), Target: []byte("/s?q=1"), Body: []byte(body)})
+	tb.Cleanup(func() { matcher.Release(r) })
+	return r
+}
+
+// sent returns what each item sends for a request with a JSON body, up to a number of items.
+func sent(tb testing.TB, items, body string, most int) (all []string) {
+	tb.Helper()
+	r := request(tb, body)
+	var c stream.Cursor
+	compile(tb, items).Begin(&c)
+	for len(all) < most {
+		if _, ok := c.Next(r); !ok {
+			break
+		}
+		if c.Index() != len(all) {
+			tb.Errorf("item %d has the index %d", len(all), c.Index())
+		}
+		all = append(all, string(c.Append(nil, r)))
+	}
+	if r.Stopped != nil {
+		tb.Errorf("stopped: %v", r.Stopped)
+	}
+	return all
+}
+
+const manyItems = 100
+
+// What docs/streams.md says about loops, groups and conditions.
+func TestCursor_Expands(t *testing.T) {
+	for _, c := range []struct{ name, items, body, want string }{
+		{"in order", "- body: a\n- body: b", ``, "a|b"},
+		{"times", "- {body: '{{loop.index}}{{loop.first}}{{loop.last}}', times: 3}", ``, "1truefalse|2falsefalse|3falsetrue"},
+		{"times of the request", "- {body: x, times: json-params.n}\n- body: y", `{"n":2}`, "x|x|y"},
+		{"times in braces", "- {body: x, times: '{{json-params.n}}'}", `{"n":"2"}`, "x|x"},
+		{"no times", "- {body: x, times: json-params.n}\n- body: y", `{}`, "y"},
+		{"negative times", "- {body: x, times: json-params.n}\n- body: y", `{"n":-1}`, "y"},
+		{"times that are no whole number", "- {body: x, times: json-params.n}\n- body: y", `{"n":1.5}`, "y"},
+		{"times with a filter", "- {body: x, times: 'json-params.list|length'}", `{"list":[1,2]}`, "x|x"},
+		{"an element each", "- {body: '{{x.k}}{{loop.index}}', for: x in json-params.list}", `{"list":[{"k":"a"},{"k":"b"}]}`, "a1|b2"},
+		{"of what is no list", "- {body: x, for: x in json-params.n}\n- body: y", `{"n":5}`, "y"},
+		{"of a missing list", "- {body: x, for: x in json-params.none}\n- body: y", `{}`, "y"},
+		{"for in braces", "- {body: '{{x}}', for: 'x in {{json-params.list}}'}", `{"list":[1,2]}`, "1|2"},
+		{"words", "- {body: '{{w}}', for: w in json-params.p|words}", `{"p":"a b  c "}`, "a| b|  c "},
+		{"a filter with a comma", `- {body: '{{w}}', for: 'w in json-params.p|split:","'}`, `{"p":"a,,b"}`, "a||b"},
+		{"a condition", "- {body: a, if: json-params.n > 1}\n- {body: b, if: json-params.n > 2}", `{"n":2}`, "a"},
+		{"a condition of each element", "- {body: '{{x}}', for: x in json-params.list, if: x > 1 and not loop.last}", `{"list":[1,2,3]}`, "2"},
+		{"a condition with the index", "- {body: '{{stream.index}}', times: 3, if: loop.index != 2}\n- body: '{{stream.index}}'", ``, "0|1|2"},
+		{"a group", "- times: 2\n  items:\n    - body: a{{loop.index}}\n    - body: b", ``, "a1|b|a2|b"},
+		{"a group with a condition", "- if: json-params.n = 1\n  items:\n    - body: a\n- body: b", `{}`, "b"},
+		{"groups in groups, with outer names", "- for: x in json-params.list\n  items:\n    - for: y in x\n      items:\n        - {body: '{{x.0}}{{y}}{{loop.index}}', times: 2}", `{"list":[["a","b"],["c"]]}`, "aa1|aa2|ab1|ab2|cc1|cc2"},
+		{"an empty group between", "- times: 0\n  items:\n    - body: a\n- body: b", ``, "b"},
+		{"loops within a text", "- {body: '{% for y in x %}{{y}}{{loop.index}}{{x.0}},{% endfor %}{{loop.index}}', for: x in json-params.list}", `{"list":[["a","b"],["c"]]}`, "a1a,b2a,1|c1c,2"},
+		{"texts with escapes", `- {body: '{{x}}', for: x in json-params.list}`, `{"list":["a\nb","\u00e9"]}`, "a\nb|é"},
+		{"without an end", "- {body: '{{loop.index}}{{loop.last}}', times: forever, if: loop.index < 4, after: 1ms}", ``, "1false|2false|3false"},
+	} {
+		most := manyItems
+		if strings.Contains(c.items, "forever") {
+			most = 3
+		}
+		if got := strings.Join(sent(t, c.items, c.body, most), "|"); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// How the items of docs/streams.md are framed.
+func TestCursor_Frames(t *testing.T) {
+	for _, c := range []struct{ name, items, body, want string }{
+		{"an event, its fields in order", "- {data: hi, retry: 3s, id: 7, event: start}", ``, "event: start\nid: 7\nretry: 3000\ndata: hi\n\n"},
+		{"JSON", "- data: {a: '{{json-params.n}}', b: '{{json-params.text}}', i: '{{stream.index}}', n: 1.50}", `{"n":1.50,"text":"a\nb"}`, `data: {"a":1.50,"b":"a\nb","i":0,"n":1.50}` + "\n\n"},
+		{"JSON with line breaks", "- data: ['{{json-params.o}}']", "{\"o\":{\"a\":\r\n1}}", "data: [{\"a\":\ndata: 1}]\n\n"},
+		{"JSON as a text", `- data: '{"a":"{{json-params.x}}"}'`, `{"x":"\"\n"}`, `data: {"a":"\"\n"}` + "\n\n"},
+		{"lines", "- data: '{{json-params.x}}'", `{"x":"a\nb\r\nc\rd"}`, "data: a\ndata: b\ndata: c\ndata: d\n\n"},
+		{"no line breaks", "- data: '{{json-params.x}}'", `{"x":"a\u2028b\u0085c"}`, "data: a\u2028b\u0085c\n\n"},
+		{"declared lines", "- data: \"a\\nb\\n\"", ``, "data: a\ndata: b\ndata: \n\n"},
+		{"empty data", "- data: ''", ``, "data: \n\n"},
+		{"only an id", "- id: ''", ``, "id: \n\n"},
+		{"names without line breaks and NUL", "- {event: '{{json-params.x}}', id: '{{json-params.x}}', data: x}", `{"x":"a\r\nb\u0000c\n"}`, "event: abc\nid: abc\ndata: x\n\n"},
+		{"a retry of the request", "- {retry: '{{json-params.n}}', data: x}", `{"n":5}`, "retry: 5\ndata: x\n\n"},
+		{"a retry that is no number", "- {retry: '{{json-params.n}}', data: x}", `{"n":"5s"}`, "data: x\n\n"},
+		{"a retry of nothing", "- {retry: '{{json-params.n}}', data: x}", `{}`, "data: x\n\n"},
+		{"a comment", "- comment: '{{json-params.x}}'", `{"x":"a\nb"}`, ": a\n: b\n\n"},
+		{"a comment and an event", "- {comment: c, data: x}", ``, ": c\n\ndata: x\n\n"},
+		{"not UTF-8", "- data: '{{body}}'", "a\xffb", "data: a\uFFFDb\n\n"},
+		{"a line", "- line: {a: '{{json-params.o}}'}", "{\"o\":{\"a\":\n1}}", "{\"a\":{\"a\": 1}}\n"},
+		{"a line of text", "- line: 'x {{json-params.x}}'", `{"x":"a\nb"}`, "x a b\n"},
+		{"a line of a block", "- line: |\n    {\"a\": 1}", ``, "{\"a\": 1}\n"},
+		{"a JSON sequence", "- {line: [1], separator: rs}", ``, "\x1e[1]\n"},
+		{"a piece", "- body: \"a\\n\"", ``, "a\n"},
+		{"bytes", "- base64: AP8=", ``, "\x00\xff"},
+	} {
+		if got := strings.Join(sent(t, c.items, c.body, manyItems), ""); got != c.want {
+			t.Errorf("%s:\n got %q\nwant %q", c.name, got, c.want)
+		}
+	}
+}
+
+// The events that a client dispatches are those that are declared.
+func TestCursor_ClientsDispatch(t *testing.T) {
+	const body = `{"prompt":"Hello wide\nworld"}`
+	got, retry, comments := events(strings.Join(sent(t, `
+- comment: begin
+- {event: start, id: 1, retry: 10, data: {n: 0}}
+- {for: word in json-params.prompt|words, data: '{{word}}'}
+- {event: end, id: '', data: "[DONE]"}
+`, body, manyItems), ""))
+	want := []event{{"start", `{"n":0}`, "1"}, {"message", "Hello", "1"}, {"message", " wide", "1"}, {"message", "\nworld", "1"}, {"end", "[DONE]", ""}}
+	if !slices.Equal(got, want) || retry != "10" || !slices.Equal(comments, []string{"begin"}) {
+		t.Errorf("got %q, retry %s, comments %q", got, retry, comments)
+	}
+}
+
+// A stream of ten million items takes no memory for them, and is not longer.
+func TestCursor_IsLimited(t *testing.T) {
+	r := request(t, `{"n":100000}`)
+	var c stream.Cursor
+	compile(t, "- times: json-params.n\n  items:\n    - {body: x, times: json-params.n}").Begin(&c)
+	n := 0
+	for ; ; n++ {
+		if _, ok := c.Next(r); !ok {
+			break
+		}
+	}
+	if n != item.MaxStreamItems || !c.Limited() || r.Stopped != nil || cap(r.Arena) > 4096 {
+		t.Errorf("%d items, limited %v, stopped %v, arena of %d bytes", n, c.Limited(), r.Stopped, cap(r.Arena))
+	}
+}
