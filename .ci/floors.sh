@@ -283,6 +283,7 @@ mockserver/renderer/stream -> mockserver/config/policy
 mockserver/renderer/stream -> mockserver/config/syntax
 mockserver/renderer/stream -> mockserver/matcher
 mockserver/renderer/stream -> mockserver/renderer
+mockserver/renderer/stream -> mockserver/renderer/value
 mockserver/renderer/fake -> mockserver/matcher
 mockserver/renderer/fake -> mockserver/renderer/value
 mockserver/renderer/value -> mockserver/matcher

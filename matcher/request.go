@@ -5,6 +5,7 @@ package matcher
 
 import (
 	"bytes"
+	"cmp"
 	"mime/multipart"
 	"net"
 	"net/netip"
@@ -73,6 +74,9 @@ const (
 
 // DefaultMaxText is the default size of the largest text that is rendered for a request, in bytes.
 const DefaultMaxText = 64 << 20
+
+// Most returns the size of the largest text that is rendered for the request, in bytes.
+func (r *Request) Most() int { return cmp.Or(r.MaxText, DefaultMaxText) }
 
 var requests = sync.Pool{New: func() any { return new(Request) }}
 

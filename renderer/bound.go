@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"mockserver/matcher"
+	"mockserver/renderer/value"
 )
 
 // The reasons why rendering stops early: see matcher.Request.Stopped.
 var (
-	ErrTooLarge = errors.New("a text rendered by a template is larger than its limit")
+	ErrTooLarge = value.ErrTooLarge
 	ErrTooLong  = errors.New("the loops of a template have more than 20,000,000 iterations, or read as much")
 	ErrLeft     = errors.New("the client left while a template was rendered")
 )
@@ -47,12 +48,4 @@ func (w *work) look(r *matcher.Request) error {
 		w.looked = time.Now()
 	}
 	return nil
-}
-
-// most returns the maximum size in bytes of a text rendered for r.
-func most(r *matcher.Request) int {
-	if r.MaxText > 0 {
-		return r.MaxText
-	}
-	return matcher.DefaultMaxText
 }

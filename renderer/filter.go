@@ -37,11 +37,11 @@ var filters = map[string]struct {
 	"date":      {arg: "a layout in quotes", cost: 1},
 	"first":     {apply: value.First},
 	"last":      {apply: value.Last},
-	"join":      {apply: join, arg: "a text", cost: 1},
-	"words":     {apply: words, cost: cutCost},
-	"lines":     {apply: lines, cost: cutCost},
-	"split":     {apply: split, arg: "a text", cost: cutCost},
-	"chunks":    {apply: chunks, arg: "a whole number above 0", cost: cutCost},
+	"join":      {apply: value.Join, arg: "a text", cost: 1},
+	"words":     {apply: value.Words, cost: cutCost},
+	"lines":     {apply: value.Lines, cost: cutCost},
+	"split":     {apply: value.Split, arg: "a text", cost: cutCost},
+	"chunks":    {apply: value.Chunks, arg: "a whole number above 0", cost: cutCost},
 }
 
 // arithmeticCost is how much longer a calculation with a text takes than reading it, and cutCost to cut it into a list.
@@ -121,29 +121,4 @@ func (s *scanner) checkNumber(f *filter, at token) bool {
 	}
 	s.fail(at.offset, "%s is not %s", at.describe(), expected)
 	return false
-}
-
-// join writes the elements of an array as text with arg between them. It does not change other
-// values.
-func join(v, arg value.Value, r *matcher.Request) value.Value {
-	if v.Kind != value.Array {
-		return v
-	}
-	separator, most := arg.Text(r), most(r)
-	var joined []byte
-	elements := v.JSON().Elements()
-	for i := 0; ; i++ {
-		element, ok := elements.Next()
-		if !ok {
-			break
-		}
-		if i > 0 {
-			joined = append(joined, separator...)
-		}
-		if joined = value.OfJSON(element, r).AppendText(joined); len(joined) > most {
-			r.Stopped = ErrTooLarge
-			return value.Value{}
-		}
-	}
-	return value.OfText(joined)
 }

@@ -75,7 +75,7 @@ func (t *Ready) Append(dst []byte, r *matcher.Request) []byte {
 	if t.program == nil || r.Stopped != nil {
 		return t.template.Append(dst, r)
 	}
-	return t.template.run(t.program, dst, len(dst)+most(r), r, nil)
+	return t.template.run(t.program, dst, len(dst)+r.Most(), r, nil)
 }
 
 // IsBrief reports whether rendering takes no longer than copying texts and values: there are no

@@ -76,7 +76,7 @@ func (t *Template) append(dst []byte, r *matcher.Request, around *frame) []byte 
 	if r.Stopped != nil {
 		return dst
 	}
-	most := len(dst) + most(r)
+	most := len(dst) + r.Most()
 	if t.program != nil {
 		return t.run(t.program, dst, most, r, around)
 	}

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"mockserver/config/item"
-	"mockserver/renderer"
+	"mockserver/renderer/value"
 )
 
 // file is a file that is sent in pieces.
@@ -24,10 +24,10 @@ func newFile(d *item.StreamItem) *file {
 func (f *file) next(left []byte) (piece, rest []byte) {
 	switch f.split {
 	case item.SplitWords:
-		piece, rest, _ = renderer.NextWord(left)
+		piece, rest, _ = value.NextWord(left)
 		return piece, rest
 	case item.SplitLines:
-		if piece, rest, _ = renderer.NextLine(left); !f.exact {
+		if piece, rest, _ = value.NextLine(left); !f.exact {
 			piece = bytes.TrimRight(piece, "\r\n")
 		}
 		return piece, rest

@@ -1,28 +1,31 @@
-package renderer
+package value
 
 import (
 	"bytes"
+	"errors"
 	"strconv"
 	"unicode"
 	"unicode/utf8"
 
 	"mockserver/internal/json"
 	"mockserver/matcher"
-	"mockserver/renderer/value"
 )
+
+// ErrTooLarge is why a text larger than its limit is incomplete: see matcher.Request.Stopped.
+var ErrTooLarge = errors.New("a text rendered by a template is larger than its limit")
 
 // cutter returns the part that a text begins with and the rest, and whether the rest holds another part.
 type cutter func(text []byte) (part, rest []byte, more bool)
 
 // cutInto returns the list of the parts of a text; empty for a missing value, and for an empty text. A list is not
 // changed.
-func cutInto(v value.Value, r *matcher.Request, cut cutter) value.Value {
-	if v.Kind == value.Array {
+func cutInto(v Value, r *matcher.Request, cut cutter) Value {
+	if v.Kind == Array {
 		return v
 	}
-	text, limit := v.Text(r), most(r)
+	text, limit := v.Text(r), r.Most()
 	list := append(r.Arena, '[')
-	for more := len(text) > 0 && v.Kind != value.Null; more; {
+	for more := len(text) > 0 && v.Kind != Null; more; {
 		var part []byte
 		part, text, more = cut(text)
 		if list = json.AppendString(list, part); more {
@@ -30,14 +33,14 @@ func cutInto(v value.Value, r *matcher.Request, cut cutter) value.Value {
 		}
 		if len(list)-len(r.Arena) > limit {
 			r.Stopped = ErrTooLarge
-			return value.Value{}
+			return Value{}
 		}
 	}
-	return value.Value{Kind: value.Array, Raw: r.Extend(append(list, ']'))}
+	return Value{Kind: Array, Raw: r.Extend(append(list, ']'))}
 }
 
-// words returns the words of a text, each with the white space before it, the last one also with that after it.
-func words(v, _ value.Value, r *matcher.Request) value.Value { return cutInto(v, r, NextWord) }
+// Words returns the words of a text, each with the white space before it, the last one also with that after it.
+func Words(v, _ Value, r *matcher.Request) Value { return cutInto(v, r, NextWord) }
 
 // NextWord cuts the first word from a text, as the filter words does.
 func NextWord(text []byte) (word, rest []byte, more bool) {
@@ -49,8 +52,8 @@ func NextWord(text []byte) (word, rest []byte, more bool) {
 	return text[:blanks+end], text[blanks+end:], true
 }
 
-// lines returns the lines of a text, without the line breaks: CR, LF, and CR LF.
-func lines(v, _ value.Value, r *matcher.Request) value.Value {
+// Lines returns the lines of a text, without the line breaks: CR, LF, and CR LF.
+func Lines(v, _ Value, r *matcher.Request) Value {
 	return cutInto(v, r, func(text []byte) (line, rest []byte, more bool) {
 		line, rest, more = NextLine(text)
 		return bytes.TrimRight(line, "\r\n"), rest, more
@@ -69,11 +72,11 @@ func NextLine(text []byte) (line, rest []byte, more bool) {
 	return text[:end], text[end:], end < len(text)
 }
 
-// chunks returns a list of the characters of a text, so many in each element as arg says.
-func chunks(v, arg value.Value, r *matcher.Request) value.Value {
+// Chunks returns a list of the characters of a text, so many in each element as arg says.
+func Chunks(v, arg Value, r *matcher.Request) Value {
 	n, err := strconv.Atoi(string(arg.Raw))
 	if err != nil || n < 1 {
-		return value.Value{}
+		return Value{}
 	}
 	return cutInto(v, r, func(text []byte) (part, rest []byte, more bool) {
 		end := 0
@@ -85,15 +88,40 @@ func chunks(v, arg value.Value, r *matcher.Request) value.Value {
 	})
 }
 
-// split returns the list of the parts of a text that a separator separates; those of an empty separator are the
+// Split returns the list of the parts of a text that a separator separates; those of an empty separator are the
 // characters.
-func split(v, arg value.Value, r *matcher.Request) value.Value {
+func Split(v, arg Value, r *matcher.Request) Value {
 	separator := arg.Text(r)
 	switch {
 	case len(separator) == 0:
-		return chunks(v, value.OfText([]byte{'1'}), r)
-	case v.Kind == value.Text && len(v.Raw) == 0:
-		return value.Value{Kind: value.Array, Raw: []byte(`[""]`)}
+		return Chunks(v, OfText([]byte{'1'}), r)
+	case v.Kind == Text && len(v.Raw) == 0:
+		return Value{Kind: Array, Raw: r.Extend(append(r.Arena, `[""]`...))}
 	}
 	return cutInto(v, r, func(text []byte) (part, rest []byte, more bool) { return bytes.Cut(text, separator) })
+}
+
+// Join writes the elements of an array as text with arg between them. It does not change other
+// values.
+func Join(v, arg Value, r *matcher.Request) Value {
+	if v.Kind != Array {
+		return v
+	}
+	separator, most := arg.Text(r), r.Most()
+	var joined []byte
+	elements := v.JSON().Elements()
+	for i := 0; ; i++ {
+		element, ok := elements.Next()
+		if !ok {
+			break
+		}
+		if i > 0 {
+			joined = append(joined, separator...)
+		}
+		if joined = OfJSON(element, r).AppendText(joined); len(joined) > most {
+			r.Stopped = ErrTooLarge
+			return Value{}
+		}
+	}
+	return OfText(joined)
 }
