@@ -35,12 +35,13 @@ func (t *Counters) Stats() Counts {
 	return s
 }
 
-// Unsendable counts a webhook that could not become a delivery as given up.
-func (q *Queue) Unsendable() {
+// Unsendable gives a webhook up that could not become a delivery, because of err.
+func (q *Queue) Unsendable(w *Webhook, err error) {
 	q.unsendable.Add(1)
 	t := q.counters.Load()
 	t.accepted.Add(1)
 	t.dead.Add(1)
+	q.mail.ask(func() { q.actor.giveUp(w, nil, "", (&result{err: err}).reason()) })
 }
 
 // Begin makes new counters, which count the deliveries that are accepted from now on until the next

@@ -120,7 +120,7 @@ func shadowed(later, earlier *Route) syntax.Problem {
 		kind = "operations of the document are never reached, because the resource" + at + " answers instead"
 	}
 	return syntax.Problem{
-		Pos: later.Endpoint.Pos, Key: later.Endpoint.Key, Warning: true, Kind: kind,
+		Pos: later.Endpoint.Pos, Key: later.Endpoint.Key, Warning: true, Kind: kind, Joined: true,
 		What: fmt.Sprintf("%s is never reached: shadowed by %s%s", title(later), title(earlier), at),
 	}
 }

@@ -10,7 +10,7 @@ type Digested struct {
 }
 
 // Digest returns the warnings in the form that is logged at the start: if OpenAPI documents have
-// more than three warnings of a kind, one represents all.
+// more than three warnings of a kind, or several joined ones, one represents all.
 func (ps Problems) Digest() []Digested {
 	count := map[string]int{}
 	for _, p := range ps {
@@ -19,9 +19,9 @@ func (ps Problems) Digest() []Digested {
 	var all []Digested
 	for _, p := range ps {
 		switch n := count[p.Kind]; {
-		case p.Kind == "", 0 < n && n <= fewWarnings:
+		case p.Kind == "", n == 1, 0 < n && n <= fewWarnings && !p.Joined:
 			all = append(all, Digested{p, 1})
-		case n > fewWarnings:
+		case n > 0:
 			p.What = p.Kind + `; "mockserver validate" lists all of them`
 			all = append(all, Digested{p, n})
 			count[p.Kind] = 0

@@ -39,6 +39,7 @@ type Problem struct {
 	What    string // what is wrong, and what was expected
 	Warning bool   // the configuration is served nevertheless
 	Kind    string // what several warnings of OpenAPI documents have in common, "" for others; see Digest
+	Joined  bool   // even two warnings of its kind share a line; see Digest
 	Rest    bool   // the problem also represents all later ones, which are not listed
 
 	// Endpoint names a declaration made in Go, which has no position in a file: an endpoint by its

@@ -3,6 +3,7 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -166,15 +167,18 @@ func (p Process) serveForRun(args []string) fleet.Served {
 	}
 	inner.served = func(s *program) { began <- fleet.Served{Options: s.admin.AsFleet(), URL: s.server.URL()} }
 	go func() { ended <- Run(inner) }()
-	next := func() (s fleet.Served) {
-		for {
+	next := func() fleet.Served {
+		for stopping := false; ; {
 			select {
-			case s = <-began:
-				return s
-			case s.Code = <-ended:
-				return s
+			case s := <-began:
+				if !stopping {
+					return s
+				}
+			case code := <-ended:
+				return fleet.Served{Code: cmp.Or(code, exitFailed)} // it did not serve, even if it stopped in order
 			case signal := <-p.Signals:
 				signals <- signal
+				stopping = stopping || signal != syscall.SIGHUP
 			}
 		}
 	}

@@ -97,7 +97,7 @@ func (s *Server) rendered(hooks []webhook.Hook, follows func(*webhook.Hook) bool
 			r.Stopped = nil
 		}
 		if err != nil {
-			s.Webhooks.Unsendable()
+			s.Webhooks.Unsendable(h.Webhook(), err)
 			s.LogFailed(dispatcher.Failure{Webhook: h.Webhook(), Attempt: 1, Final: true, Err: err})
 			continue
 		}

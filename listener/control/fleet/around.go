@@ -126,6 +126,11 @@ func beginAgreed(f *Fleet, o order, p Process) (*Run, error) {
 	deadline := time.Now().Add(o.wait)
 	for waiting := false; ; waiting = true {
 		run, err := f.Begin(context.Background(), o.Beginning)
+		if err == nil && len(p.Signals) > 0 { // the command, which has not started, would not receive it
+			run.leave()
+			f.undo(run)
+			return nil, fmt.Errorf("stopped by %s before the command started", <-p.Signals)
+		}
 		var split *NotAgreed
 		if !errors.As(err, &split) || !time.Now().Before(deadline) {
 			return run, err

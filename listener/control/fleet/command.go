@@ -234,6 +234,8 @@ func (o *order) fault() string {
 		return fmt.Sprintf("got %s; expected two: mockserver compare baseline tuned", wording.Count(len(o.runs), "run"))
 	case o.word == "run" && len(o.command) == 0:
 		return "missing command; put it after --: mockserver run -- k6 run test.js"
+	case o.serves && o.expect > 0:
+		return "--expect: has no effect if run starts the server, which is one; expected --admin with the replicas instead"
 	case o.process != "" && o.Schedule == nil:
 		return "--process: missing --rate; expected both, or only --rate"
 	case o.word != "run" && len(o.command) > 0:

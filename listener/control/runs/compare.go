@@ -330,7 +330,8 @@ func (c *Comparison) find() {
 	c.Text = headline(found, len(all))
 }
 
-// namedInHeadline is how many figures the headline of a comparison names: those that changed most.
+// namedInHeadline is how many figures the headline of a comparison names: those that became better or
+// worse first, and of these the ones that changed most.
 const namedInHeadline = 3
 
 func headline(found []tested, all int) string {
@@ -340,7 +341,9 @@ func headline(found []tested, all int) string {
 	if len(found) == 0 {
 		return "No figure changed by more than chance explains."
 	}
-	slices.SortStableFunc(found, func(a, b tested) int { return cmp.Compare(b.size(), a.size()) })
+	slices.SortStableFunc(found, func(a, b tested) int {
+		return cmp.Or(cmp.Compare(b.judged(), a.judged()), cmp.Compare(b.size(), a.size()))
+	})
 	var texts []string
 	for _, t := range found[:min(len(found), namedInHeadline)] {
 		verb := "is"
@@ -354,6 +357,14 @@ func headline(found []tested, all int) string {
 		text += "; and " + wording.Count(more, "other figure") + " changed"
 	}
 	return text + "."
+}
+
+// judged returns 1 for a finding that is better or worse, and 0 for one that is only higher or lower.
+func (t *tested) judged() int {
+	if t.Finding == "better" || t.Finding == "worse" {
+		return 1
+	}
+	return 0
 }
 
 // size returns the change of a figure as a share of the smaller side, to order findings by.

@@ -593,6 +593,13 @@ func TestCompare_DifferencesAndWhatKeepsTwoFromBeingCompared(t *testing.T) {
 	if !strings.HasPrefix(c.Text, "Own time p99 is better by \u2212100 µs (") || !strings.Contains(c.Text, "; Requests a second are higher by +10 (") || !strings.Contains(c.Text, "other figure") {
 		t.Errorf("headline %q", c.Text)
 	}
+	changed := func(name, unit, finding string, a, b float64) tested {
+		return tested{name: name, unit: unit, Pair: &Pair{A: new(figure(a)), B: new(figure(b)), Difference: new(b - a), Low: new(b - a), High: new(b - a), Finding: finding}}
+	}
+	rate, own := changed("Requests a second", "rate", "higher", 1, 9), changed("Own time p99", "ms", "worse", 4, 5)
+	if text := headline([]tested{rate, own}, 9); !strings.HasPrefix(text, "Own time p99 is worse by ") {
+		t.Errorf("headline %q, want what is worse before what is only higher", text)
+	}
 	if got := testedIn(&Differences{InjectedP50: Pair{Finding: notDistinguishable}}, " of GET /a")[0].name; got != "Injected p50 of GET /a" {
 		t.Errorf("the headline names %q", got)
 	}

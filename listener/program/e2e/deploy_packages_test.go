@@ -373,6 +373,7 @@ func TestAction_FailsOnTheVerdict(t *testing.T) {
 		{"trusted", File("examples/tasks.yml"), load, trusts, 0, "can be trusted"},
 		{"not trusted", File("examples/tasks.yml"), load, trustsNot, 3, "::error::The timing cannot be trusted"},
 		{"a command that fails", File("examples/tasks.yml"), "false; exit 8", trusts, 1, ""},
+		{"a command that fails with 3", File("examples/tasks.yml"), "exit 3", trusts, 3, "run: exit code 3, that of the command"},
 		{"an invalid configuration", harness.WriteFile(t, t.TempDir(), "bad.yml", "- endpont: {}\n"), load, trusts, 2, "unknown key"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -383,7 +384,7 @@ func TestAction_FailsOnTheVerdict(t *testing.T) {
 				"ARGUMENTS=--verdict " + c.verdict + " --sentry-dsn /*", "REPORT=report", // which is no pattern
 			}
 			code, says := tool(t, dir, env, File("deploy/action/run.sh"))
-			if code != c.code || !strings.Contains(says, c.says) {
+			if code != c.code || !strings.Contains(says, c.says) || strings.Contains(says, "::error::") != (c.verdict == trustsNot) {
 				t.Errorf("exit code %d, want %d; got the output %q, want %q in it", code, c.code, says, c.says)
 			}
 			reports, err := filepath.Glob(filepath.Join(dir, "report", "*.html"))

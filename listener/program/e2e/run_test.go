@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"fmt"
 	"html"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -128,6 +129,7 @@ func TestRun_RefusesMistakes(t *testing.T) {
 		"a bad value":          {[]string{"run", tasks, "--port", "x"}, touch, 2, `--port: "x" is not valid; expected an integer`},
 		"a flag of no server":  {[]string{"run", "--port", "1"}, touch, 2, "--port: has no effect without a FILE"},
 		"no server":            {[]string{"run", "--admin", nowhere, "--wait", "1ms"}, touch, 1, "mockserver api.yml --admin " + nowhere},
+		"replicas of a server": {[]string{"run", tasks, "--expect", "2"}, touch, 2, "--expect: has no effect if run starts the server"},
 		"a process alone":      {[]string{"run", tasks, "--process", "poisson"}, touch, 2, "--process: missing --rate"},
 		"one run":              {[]string{"compare", "a"}, nil, 2, "got 1 run; expected two"},
 		"unknown runs":         {[]string{"compare", "a", "b", "--admin", nowhere}, nil, 1, "b: not a file, nor the ID or name of a report in ."},
@@ -167,6 +169,28 @@ func TestRun_PassesSignalsOn(t *testing.T) {
 	}
 	if len(all) != 1 {
 		t.Errorf("got %d reports: %q", len(all), p.Output())
+	}
+}
+
+// A signal before the command has started: it does not start, and neither a run nor a report is left.
+func TestRun_ASignalBeforeTheCommand(t *testing.T) {
+	t.Parallel()
+	_, admin := loaded(t, trusts)
+	for name, server := range map[string][]string{
+		"a server of its own": {File("examples/tasks.yml"), "--port", "0"},
+		"another server":      {"--admin", strings.TrimPrefix(admin.URL, "http://")},
+	} {
+		dir, signals := t.TempDir(), make(chan os.Signal, 8)
+		signals <- syscall.SIGINT
+		args := append([]string{"run", "--report", dir}, server...)
+		code := inside(append(args, "--", "touch", filepath.Join(dir, "ran")), variables(t), signals, io.Discard, io.Discard)
+		if left, err := os.ReadDir(dir); code != 1 || err != nil || len(left) > 0 {
+			t.Errorf("%s: exit code %d, want 1; left are %v, %v", name, code, left, err)
+		}
+	}
+	var list struct{ Runs []struct{ ID string } }
+	if admin.Get("/__admin/runs").Into(t, 200, &list); len(list.Runs) > 0 {
+		t.Errorf("the server still has the runs %v", list.Runs)
 	}
 }
 
