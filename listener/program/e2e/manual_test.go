@@ -36,7 +36,7 @@ var notRun = []struct{ command, why string }{
 	{benchmarks, "it measures for a minute or so, and bench_test.go for less; that there are its flags is tested"},
 }
 
-const benchmarks = `^(go run \.|mockserver) bench( +--(scenario|rate|curve|together|target)| +-c|$| +#)`
+const benchmarks = `^(go run \.|mockserver) bench( +--(scenario|rival|rate|target)| +-c|$| +#)`
 
 // scene holds what a block of commands needs in addition to the results of earlier blocks and the
 // files that the manual tells its reader to write.
