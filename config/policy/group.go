@@ -124,6 +124,6 @@ func CheckLength(c *table.Checker, l *Latency, at ...string) {
 func LengthKey[T any](r table.Row) table.Field[T] {
 	r.Form = `a duration such as "2s", or a map with ` + latencyForms
 	key := table.Made[T](r, lengthFields, decodeLength)
-	key.Kinds |= table.Texts
+	key.Kinds |= table.Texts | table.Numbers
 	return key
 }

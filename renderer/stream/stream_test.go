@@ -1,6 +1,9 @@
 package stream_test
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -146,18 +149,163 @@ func TestCursor_ClientsDispatch(t *testing.T) {
 	}
 }
 
-// A stream of ten million items takes no memory for them, and is not longer.
+// A stream has at most ten million items, and what makes more is logged.
 func TestCursor_IsLimited(t *testing.T) {
-	r := request(t, `{"n":100000}`)
-	var c stream.Cursor
-	compile(t, "- times: json-params.n\n  items:\n    - {body: x, times: json-params.n}").Begin(&c)
-	n := 0
-	for ; ; n++ {
+	for name, items := range map[string]string{
+		"a loop": "- {body: x, times: json-params.n}", "a loop in a loop": "- times: 10000\n  items: [{body: x, times: 10000}]", "items after a loop": "- {body: x, times: 10000000}\n- body: y",
+	} {
+		r := request(t, `{"n":10000001}`)
+		var c stream.Cursor
+		compile(t, items).Begin(&c)
 		if _, ok := c.Next(r); !ok {
-			break
+			t.Errorf("%s: no item", name)
+		}
+		c.Skip(item.MaxStreamItems - 2)
+		_, last := c.Next(r)
+		if _, more := c.Next(r); !last || more || !c.Limited() || r.Stopped != nil {
+			t.Errorf("%s: last %v, more %v, limited %v, stopped %v", name, last, more, c.Limited(), r.Stopped)
 		}
 	}
-	if n != item.MaxStreamItems || !c.Limited() || r.Stopped != nil || cap(r.Arena) > 4096 {
-		t.Errorf("%d items, limited %v, stopped %v, arena of %d bytes", n, c.Limited(), r.Stopped, cap(r.Arena))
+}
+
+// Mistakes in the loops and texts of items have positions.
+func TestCompile_MistakesSayWhere(t *testing.T) {
+	for _, c := range []struct{ name, item, where, part string }{
+		{"no in", "{data: x, for: word json-params.list}", "6:24 [0].endpoint.response.stream[0].for", "expected NAME in OPERAND, such as word in json-params.prompt|words"},
+		{"the name of a variable", "{data: x, for: path in json-params.list}", "6:24 [0].endpoint.response.stream[0].for", `"path" cannot name the element of a loop`},
+		{"an unknown variable", "{data: x, for: y in jsn-params.list}", "6:29 [0].endpoint.response.stream[0].for", `did you mean "json-params"?`},
+		{"an unknown filter", "{data: x, times: json-params.n|lenght}", "6:40 [0].endpoint.response.stream[0].times", `did you mean "length"?`},
+		{"two operands", "{data: x, times: json-params.n 2}", "6:40 [0].endpoint.response.stream[0].times", `unexpected "2"`},
+		{"an unknown number of times", "{data: x, times: many}", "6:26 [0].endpoint.response.stream[0].times", `unknown variable "many"`},
+		{"a name outside its loop", "{data: '{{y}}', if: 1 = 1}", "6:19 [0].endpoint.response.stream[0].data", `unknown variable "y"`},
+		{"loop without a loop", "{data: '{{loop.index}}'}", "6:19 [0].endpoint.response.stream[0].data", `unknown variable "loop.index"`},
+		{"another member of stream", "{data: '{{stream.length}}'}", "6:19 [0].endpoint.response.stream[0].data", `unknown variable "stream.length"`},
+		{"a condition", "{data: x, if: 'y ='}", "6:24 [0].endpoint.response.stream[0].if", "expected"},
+	} {
+		spec := config.Parse("s.yml", []byte("- endpoint:\n    path: /s\n    response:\n\n      stream:\n      - "+c.item+"\n"))
+		_, problems := stream.Compile(spec.Endpoints[0].Response.Items, false, renderer.Inferred, &renderer.Scope{})
+		if len(problems) == 0 {
+			t.Errorf("%s: no problem", c.name)
+			continue
+		}
+		p := problems[0]
+		if where := fmt.Sprintf("%d:%d %s", p.Pos.Line, p.Pos.Column, p.Key); where != c.where || !strings.Contains(p.What, c.part) {
+			t.Errorf("%s: %s: %s, want %s: %s", c.name, where, p.What, c.where, c.part)
+		}
+	}
+}
+
+// What the server asks about the items.
+func TestItems_Know(t *testing.T) {
+	for _, c := range []struct {
+		name, items string
+		form        stream.Form
+		count       int
+		reads       bool
+	}{
+		{"events", "- data: a\n- comment: b", stream.Events, 2, false},
+		{"lines", "- line: a\n- {line: '{{now}}{{uuid}}{{random-int(1, 2)}}', times: 3}", stream.Lines, 4, false},
+		{"pieces and lines", "- line: a\n- body: b", stream.Pieces, 2, false},
+		{"groups", "- times: 3\n  items: [{data: a, times: 2}, {data: b}]\n- data: c", stream.Events, 10, false},
+		{"a text of the request", "- data: '{{path}}'", stream.Events, 1, true},
+		{"an argument of the request", "- data: '{{uuid|default:path}}'", stream.Events, 1, true},
+		{"a condition of the request", "- {data: a, if: method = GET}", stream.Events, -1, true},
+		{"times of the request", "- {data: a, times: json-params.n}", stream.Events, -1, true},
+		{"a list", "- {data: a, for: 'x in \"a,b\"|split:\",\"'}", stream.Events, -1, true},
+		{"without an end", "- {data: '{{loop.index}}{{stream.index}}', times: forever}", stream.Events, -1, false},
+		{"a loop in a text", "- {data: '{% for x in json-params %}{% if path %}{% endif %}{% endfor %}'}", stream.Events, 1, true},
+		{"a file in pieces", "- {file: file.go, split: lines, as: line}\n- {line: a, if: 1 = 1}", stream.Lines, -2, false},
+	} {
+		items := compile(t, c.items)
+		if c.count == -2 {
+			c.count = items.Count
+			if c.count < 10 {
+				t.Errorf("%s: %d pieces", c.name, c.count)
+			}
+		}
+		if items.Form != c.form || items.Count != c.count || items.ReadsRequest() != c.reads || items.Endless != strings.Contains(c.items, "forever") {
+			t.Errorf("%s: form %d, %d items, reads the request %v, endless %v", c.name, items.Form, items.Count, items.ReadsRequest(), items.Endless)
+		}
+	}
+}
+
+// The pieces of a file are what it consists of.
+func TestCursor_SendsFiles(t *testing.T) {
+	const content = "Hé llo,\r\nwide  world\n\nend"
+	name := filepath.Join(t.TempDir(), "a.txt")
+	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ keys, want string }{
+		{"", content},
+		{", split: lines", "Hé llo,\r\n|wide  world\n|\n|end"},
+		{", split: words", "Hé| llo,|\r\nwide|  world|\n\nend"},
+		{", split: 2", "H\xc3|\xa9 |ll|o,|\r\n|wi|de|  |wo|rl|d\n|\ne|nd"},
+		{", split: 2B, as: data", "data: Hé\n\n|data:  l\n\n|data: lo\n\n|data: ,\ndata: \n\n|data: \ndata: w\n\n|data: id\n\n|data: e \n\n|data:  w\n\n|data: or\n\n|data: ld\n\n|data: \ndata: \ndata: \n\n|data: en\n\n|data: d\n\n"},
+		{", split: lines, as: line", "Hé llo,\n|wide  world\n|\n|end\n"},
+		{", split: lines, as: data, event: e", "event: e\ndata: Hé llo,\n\n|event: e\ndata: wide  world\n\n|event: e\ndata: \n\n|event: e\ndata: end\n\n"},
+		{", times: 2", content + "|" + content},
+		{", as: line", "Hé llo, wide  world  end\n"},
+	} {
+		if got := strings.Join(sent(t, "- {file: '"+name+"'"+c.keys+"}", ``, manyItems), "|"); got != c.want {
+			t.Errorf("%s:\n got %q\nwant %q", c.keys, got, c.want)
+		}
+	}
+}
+
+// Without templates, texts are sent as they are.
+func TestCompile_WithoutTemplates(t *testing.T) {
+	spec := config.Parse("s.yml", []byte("- endpoint: {path: /s, response: {template: false, stream: [{event: '{{e}}', data: ['{{x}}'], times: 2}]}}"))
+	items, problems := stream.Compile(spec.Endpoints[0].Response.Items, true, renderer.Inferred, &renderer.Scope{})
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	r := request(t, "")
+	var c stream.Cursor
+	items.Begin(&c)
+	var got []byte
+	for _, ok := c.Next(r); ok; _, ok = c.Next(r) {
+		got = c.Append(got, r)
+	}
+	if want := strings.Repeat("event: {{e}}\ndata: [\"{{x}}\"]\n\n", 2); string(got) != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A text that is too large, and a loop that is too long, end the stream.
+func TestCursor_Stops(t *testing.T) {
+	for _, c := range []struct {
+		name, items string
+		want        error
+	}{
+		{"a text", "- {data: '{{body}}'}", renderer.ErrTooLarge},
+		{"a list", "- {data: x, for: y in body|split:\"\"}", renderer.ErrTooLarge},
+		{"a loop that sends nothing", "- {data: x, times: forever, if: body contains y}", renderer.ErrTooLong},
+	} {
+		r := request(t, strings.Repeat("x", 1<<20))
+		r.MaxText = 1 << 19
+		var cursor stream.Cursor
+		compile(t, c.items).Begin(&cursor)
+		if _, ok := cursor.Next(r); ok {
+			cursor.Append(nil, r)
+		}
+		if r.Stopped != c.want {
+			t.Errorf("%s: stopped by %v, want %v", c.name, r.Stopped, c.want)
+		}
+	}
+}
+
+// The id of an item is what a client gets.
+func TestCursor_ID(t *testing.T) {
+	r := request(t, `{"x":"a\nb"}`)
+	var c stream.Cursor
+	compile(t, "- {data: x, id: 7}\n- {data: x, id: '{{json-params.x}}-{{loop.index}}', times: 2}\n- data: x").Begin(&c)
+	var got []string
+	for _, ok := c.Next(r); ok; _, ok = c.Next(r) {
+		id, has := c.ID(r)
+		got = append(got, fmt.Sprint(string(id), has))
+	}
+	if want := []string{"7true", "ab-1true", "ab-2true", "false"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
