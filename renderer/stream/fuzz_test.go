@@ -20,8 +20,10 @@ func FuzzFraming(f *testing.F) {
 	}
 	const items = "- {event: 'e{{body}}', id: 'i{{body}}', retry: '{{body}}', comment: '{{body}}', data: '{{body}}'}\n" +
 		"- {data: {a: '{{body}}', b: 'x{{body}}y'}}\n- data: '{\"a\": {{body}}, \"b\": \"{{body}}\"}'\n- {data: end}"
+	framed := compile(f, items)
+	inLines := compile(f, "- line: {a: '{{body}}'}\n- line: 'x {{body}}'\n- {line: ['{{body}}'], separator: rs}")
 	f.Fuzz(func(t *testing.T, value string) {
-		out := strings.Join(sent(t, items, value, manyItems), "")
+		out := strings.Join(send(t, framed, value, manyItems), "")
 		if !isUTF8(out) {
 			t.Fatalf("%q is not UTF-8", out)
 		}
@@ -48,8 +50,7 @@ func FuzzFraming(f *testing.F) {
 				t.Errorf("%q, want %q in it", b, want.String())
 			}
 		}
-		lines := sent(t, "- line: {a: '{{body}}'}\n- line: 'x {{body}}'\n- {line: ['{{body}}'], separator: rs}", value, manyItems)
-		for _, line := range lines {
+		for _, line := range send(t, inLines, value, manyItems) {
 			if strings.Count(line, "\n") != 1 || !strings.HasSuffix(line, "\n") || strings.Contains(line, "\r") {
 				t.Errorf("%q is not a line", line)
 			}

@@ -44,9 +44,14 @@ func request(tb testing.TB, body string) *matcher.Request {
 // sent returns what each item sends for a request with a JSON body, up to a number of items.
 func sent(tb testing.TB, items, body string, most int) (all []string) {
 	tb.Helper()
+	return send(tb, compile(tb, items), body, most)
+}
+
+func send(tb testing.TB, items *stream.Items, body string, most int) (all []string) {
+	tb.Helper()
 	r := request(tb, body)
 	var c stream.Cursor
-	compile(tb, items).Begin(&c)
+	items.Begin(&c)
 	for len(all) < most {
 		if _, ok := c.Next(r); !ok {
 			break
