@@ -250,6 +250,7 @@ mockserver/listener/serve -> mockserver/listener/compile/traffic
 mockserver/listener/serve -> mockserver/listener/compile/webhook
 mockserver/listener/serve -> mockserver/matcher
 mockserver/listener/serve -> mockserver/renderer
+mockserver/listener/serve -> mockserver/renderer/stream
 mockserver/listener/compile/negotiate -> mockserver/config/item
 mockserver/listener/compile/negotiate -> mockserver/config/openapi
 mockserver/listener/compile/negotiate -> mockserver/config/openapi/generate

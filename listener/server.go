@@ -363,6 +363,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	closing := s.listener.End(s.opts.LastCall)
 	s.calls.HTTP2.Drain()
 	s.listener.ExpireIdle()
+	if deadline, ok := ctx.Deadline(); ok {
+		defer time.AfterFunc(time.Until(deadline)/streamsPart, s.hurry).Stop()
+	}
 	var closed []*wire.Connection
 	select {
 	case <-s.drained:
@@ -390,6 +393,17 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		closing = errors.Join(closing, fmt.Errorf("%s %s cut off: %w", wording.Count(cut, "request"), were, ctx.Err()))
 	}
 	return closing
+}
+
+// streamsPart is the part of the time for the requests in flight after which streams without an end of their own
+// end: a tenth.
+const streamsPart = 10
+
+// hurry ends the streams that have no end of their own.
+func (s *Server) hurry() {
+	s.calls.Hurried.Store(true)
+	s.listener.Prompt()
+	s.calls.HTTP2.Prompt()
 }
 
 // Close stops the server immediately: it is Shutdown without waiting for the requests in flight.

@@ -2,7 +2,11 @@ package matcher
 
 import (
 	"net"
+	"slices"
 	"time"
+	"unsafe"
+
+	"mockserver/internal/json"
 )
 
 // Input is one request as its receiver read it. The receiver owns the bytes; they must not change
@@ -56,4 +60,36 @@ type Response interface {
 type Peer interface {
 	// Left reports whether the client is known to have disconnected. It may take a millisecond.
 	Left() bool
+}
+
+// Copy replaces the bytes of the request by a copy, which it appends to b, with room for more, and returns b.
+func (in *Input) Copy(b []byte, room int) []byte {
+	parts := [...]*[]byte{&in.Method, &in.Target, &in.Host, (*[]byte)(&in.Header), &in.Body}
+	for _, part := range parts {
+		room += len(*part)
+	}
+	b = slices.Grow(b, room)
+	for _, part := range parts {
+		begin := len(b)
+		b = append(b, *part...)
+		*part = b[begin:len(b):len(b)]
+	}
+	return b
+}
+
+// Keep is Copy for a request that was matched: it stays usable when its receiver gives up its buffers. What was
+// returned from it before becomes invalid.
+func (r *Request) Keep(b []byte) []byte {
+	before := r.In.Target
+	b = r.In.Copy(b, 0)
+	for i, param := range r.params { // others are in the arena
+		if at := uintptr(unsafe.Pointer(unsafe.SliceData(param))) - uintptr(unsafe.Pointer(unsafe.SliceData(before))); at < uintptr(len(before)) {
+			r.params[i] = r.In.Target[at : int(at)+len(param)]
+		}
+	}
+	r.target = target{slashes: r.target.slashes[:0]}
+	r.segments = r.segments[:0]
+	clear(r.fields)
+	r.fields, r.json, r.parsed = r.fields[:0], json.Value{}, false
+	return b
 }

@@ -75,6 +75,7 @@ func (c *Compiler) Compile(spec *config.Spec) (*Snapshot, syntax.Problems) {
 		a.Direct = a.isDirect()
 		a.Template = a.Template.In(a.program[:])
 		a.Immediate, a.Paced = a.isImmediate(), a.isPaced()
+		a.Streams = a.may(func(a *Response) bool { return a.Stream != nil })
 	}
 	return sn, spec.InOrder(append(problems, shadowed...))
 }
@@ -137,6 +138,7 @@ func (c *Compiler) endpoint(e *item.Endpoint) (matcher.Route, Response, syntax.P
 	a.Hooks, wrong = c.responseHooks(e.Webhooks, a.Name, scope)
 	problems = append(problems, wrong...)
 	wrong = c.rules(e, &a, t, scope)
+	a.share(func(rate float64) *traffic.Clock { return traffic.NewClock(&c.Carried, e, rate) })
 	a.waits = c.waits
 	return route, a, e.Claim(append(problems, wrong...))
 }

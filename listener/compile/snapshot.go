@@ -42,6 +42,7 @@ type Response struct {
 	Status       int
 	Direct       bool // it may be sent without fasthttp, see replyDirectly
 	Immediate    bool // nothing in it takes long: no loop, file or webhook
+	Streams      bool // it may send a stream
 	Paced        bool // over HTTP/1.1, its latency may be waited for without the request
 	waits        bool // it has numbers that replicas share, which may take a while
 	Disturbed    bool // the rules apply to every request, not only to those that choose an answer of the operation

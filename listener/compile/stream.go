@@ -24,6 +24,7 @@ type Stream struct {
 	Heartbeat   time.Duration // 0 for none
 	MaxDuration time.Duration // 0 for no limit
 	Resume      bool          // Last-Event-ID leaves out items
+	pacing
 }
 
 // Lengths is a distribution of lengths of time; see policy.Latency.Lengths.
@@ -57,6 +58,7 @@ func (c *Compiler) stream(a *Response, resp *item.Response, form renderer.Form, 
 	if items.Endless {
 		s.MaxDuration = cmp.Or(s.MaxDuration, endlessDuration)
 	}
+	c.pace(s)
 	a.Stream = s
 	if !a.TypeDeclared {
 		a.ContentType = map[stream.Form]string{stream.Events: typeEvents, stream.Lines: typeLines, stream.Pieces: typeText}[items.Form]

@@ -18,7 +18,7 @@ func (p *Reply) AppendHead(b, date []byte, connection string) []byte {
 		b = strconv.AppendInt(append(b, "HTTP/1.1 "...), int64(p.Status), 10)
 		b = append(append(b, ' '), p.reason()...)
 	}
-	if p.Passed == nil || !p.Has(fasthttp.HeaderDate) { // RFC 9110 section 6.6.1
+	if p.Passed == nil && !p.Streamed || !p.Has(fasthttp.HeaderDate) { // RFC 9110 section 6.6.1
 		b = append(append(b, "\r\nDate: "...), date...)
 	}
 	if p.ContentType != "" {

@@ -32,9 +32,11 @@ type Reply struct {
 	// Passed is set for an answer from another server. Fields then contains the headers of the
 	// answer, including Date, and Body contains its body or the beginning of its body. Passed is
 	// nil for any other reply.
-	Passed  *Passed
-	Refusal *Refusal // the message of the server's own error replies; nil for a declared reply
-	Coded   *Coded   // for a body from another server, or a recorded one; nil for any other
+	Passed *Passed
+	// Streamed means that a body follows whose length is not known.
+	Streamed bool
+	Refusal  *Refusal // the message of the server's own error replies; nil for a declared reply
+	Coded    *Coded   // for a body from another server, or a recorded one; nil for any other
 
 	text []byte // rendered values of fields
 }
@@ -159,7 +161,7 @@ func (p *Reply) Length() int64 {
 		return 0
 	case p.Passed != nil:
 		return p.Passed.Length
-	case p.Status == fasthttp.StatusNoContent || p.Status == fasthttp.StatusNotModified:
+	case p.Streamed || p.Status == fasthttp.StatusNoContent || p.Status == fasthttp.StatusNotModified:
 		return -1
 	}
 	return int64(len(p.Body))

@@ -23,6 +23,8 @@ type call struct {
 	fault      *traffic.Fault    // the fault that spoils the reply; nil for none
 	held       *traffic.Capacity // the place to free once a spoilt body is sent; nil for none
 	rest       rest              // what follows its latency
+	flow       *flow             // the streamed reply; nil for any other
+	kept       []byte            // the copy of the request that a streamed reply needs
 	paced      bool              // its latency may be waited for without a goroutine
 	waits      bool              // serving it has returned, and goes on with resume
 	world      *world            // the snapshot the request was matched in; nil before matching
@@ -49,6 +51,9 @@ var calls = sync.Pool{New: func() any {
 // keptBody is the size, in bytes, of the largest buffer that is kept for reuse.
 const keptBody = 256 << 10
 
+// keptCopy is the size, in bytes, of the largest buffer for a copy of a request that is kept for reuse.
+const keptCopy = 4 << 10
+
 // Release returns a call to the pool, unless serving it has panicked. Values obtained from its
 // request or reply become invalid.
 func (c *call) Release() {
@@ -60,7 +65,10 @@ func (c *call) Release() {
 	if c.values = c.values[:0]; cap(c.values) > keptBody {
 		c.values = nil
 	}
-	c.Reply.Room = nil
+	if c.kept = c.kept[:0]; cap(c.kept) > keptCopy {
+		c.kept = nil
+	}
+	c.Reply.Room, c.flow = nil, nil
 	c.Reply.Begin()
 	c.Trace, c.fault, c.held, c.world, c.immediate, c.buffered = record.Trace{}, nil, nil, nil, false, false
 	c.following, c.direct, c.again, c.connection, c.paced, c.waits = nil, false, false, "", false, false

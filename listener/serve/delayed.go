@@ -2,12 +2,10 @@ package serve
 
 import (
 	"bytes"
-	"slices"
 	"sync"
 	"time"
 
 	"mockserver/listener/protocol/wire"
-	"mockserver/matcher"
 )
 
 // delayed is a reply over HTTP/1.1 that waits for its latency without a goroutine, and without its
@@ -40,7 +38,7 @@ func (s *Server) delay(c *call, conn *wire.Connection) {
 	s.complete(c)
 	if s.Recorder != nil {
 		d.call = c
-		d.keep(&c.In, len(p.Body)+headRoom/2)
+		d.text = c.In.Copy(d.text, len(p.Body)+headRoom/2)
 	}
 	begin := len(d.text)
 	d.text = p.AppendHead(d.text, conn.Date(), c.connection)
@@ -57,30 +55,22 @@ func (s *Server) delay(c *call, conn *wire.Connection) {
 	conn.Delay(d, d.due)
 }
 
-// keep copies the request, since its connection gives up the buffer that it is in. room is the size of
-// the rest of the text, about.
-func (d *delayed) keep(in *matcher.Input, room int) {
-	parts := [...]*[]byte{&in.Method, &in.Target, &in.Host, (*[]byte)(&in.Header), &in.Body}
-	size := room
-	for _, part := range parts {
-		size += len(*part)
-	}
-	d.text = slices.Grow(d.text, size)
-	for _, part := range parts {
-		begin := len(d.text)
-		d.text = append(d.text, *part...)
-		*part = d.text[begin:]
-	}
-}
-
-// Finish ends the wait, and appends the reply to b unless the client has left. It recovers from panics:
+// Continue ends the wait, and appends the reply to b unless the client has left. It recovers from panics:
 // no other request has its goroutine, but the pacer's is that of many.
-func (d *delayed) Finish(b []byte, left bool) (reply []byte, last bool) {
-	defer d.server.survive(d.conn)
+func (d *delayed) Continue(b []byte, left bool) (reply []byte, next time.Time, last bool) {
+	if !left && time.Now().Before(d.due) {
+		return b, d.due, false
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			last = true
+			d.server.logSurvived(d.conn, p)
+		}
+	}()
 	defer d.end(left)
 	if left {
 		d.held.Ends = time.Time{}
-		return b, false
+		return b, next, false
 	}
 	late := max(time.Since(d.due), 0)
 	if d.rules.Late(late); d.call != nil {
@@ -91,7 +81,7 @@ func (d *delayed) Finish(b []byte, left bool) (reply []byte, last bool) {
 	if last = d.server.Stopping.Load() || d.conn.IsOld(); last && !d.closes {
 		b = append(b[:len(b)-len("\r\n")], lastLines...)
 	}
-	return append(b, d.body...), last
+	return append(b, d.body...), next, last
 }
 
 // end frees the place of the request, and records it.

@@ -30,6 +30,9 @@ func (s *Server) Serve(x *wire.Exchange) error { return s.exchange(receive(x), x
 func (s *Server) exchange(c *call, x *wire.Exchange) (err error) {
 	if s.serve(c); c.waits {
 		x.Response.SwapBody(c.Reply.Room) // unless the body is larger
+		if c.flow != nil {
+			return c.flow.start(x)
+		}
 		s.delay(c, x.Conn)
 		return nil
 	}

@@ -75,8 +75,13 @@ func (c beyond) Read(b []byte) (int, error) { return c.Stream().Read(b) }
 func (s *Server) survive(conn *wire.Connection) {
 	if p := recover(); p != nil {
 		_ = conn.CloseNow() // no response can be sent any more
-		s.logPanic("panic while serving a connection", "", p, fmt.Sprint(p), slog.String("remote", conn.RemoteAddr().String()))
+		s.logSurvived(conn, p)
 	}
+}
+
+// logSurvived logs a panic that ends a connection.
+func (s *Server) logSurvived(conn *wire.Connection, p any) {
+	s.logPanic("panic while serving a connection", "", p, fmt.Sprint(p), slog.String("remote", conn.RemoteAddr().String()))
 }
 
 // streams answers HTTP/2 requests.
@@ -116,13 +121,21 @@ type laterStream struct{ *call }
 func (l laterStream) Serve() (until time.Time) {
 	s, st := streams{l.server}, l.peer.(*h2.Stream)
 	defer s.survive(st.Conn().(beyond).Connection)
-	if l.waits {
+	switch {
+	case l.flow != nil:
+		return l.flow.put(st)
+	case l.waits && time.Now().Before(l.rest.due) && !st.HasLeft():
+		return l.rest.due
+	case l.waits:
 		s.resume(l.call)
-	} else {
+	default:
 		l.paced = !s.AccessLog // a log may block
 		s.serve(l.call)
 	}
-	if l.waits {
+	switch {
+	case l.flow != nil:
+		return l.flow.put(st)
+	case l.waits:
 		return l.rest.due
 	}
 	s.send(l.call, st, nil)

@@ -37,7 +37,7 @@ func (s *Server) notify(a *compile.Response, c *call) {
 		if !s.accepts(h, &d) {
 			return
 		}
-		if c.peer == nobody { // nothing reports when the response is written
+		if c.peer == nobody || c.flow != nil { // nothing reports when the response is written
 			s.Webhooks.Start(d, time.Now())
 			return
 		}

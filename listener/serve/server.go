@@ -36,6 +36,7 @@ type Server struct {
 	Options
 	snapshot  atomic.Pointer[world]
 	Stopping  atomic.Bool // each response announces that it is the last one of its connection
+	Hurried   atomic.Bool // streams without an end of their own end at once
 	HTTP2     h2.Server
 	Dialogues websocket.Dialogues
 	Webhooks  *dispatcher.Queue

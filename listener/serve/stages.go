@@ -70,9 +70,21 @@ func (s *Server) serveMatched(a *compile.Response, c *call, notify bool) {
 	if conn, _ := c.peer.(*wire.Connection); conn != nil && !a.Direct { // it may wait, which earlier responses must not
 		_ = conn.Flush() // if this fails, so does writing the response
 	}
+	if a.Streams && c.In.Protocol != matcher.HTTP2 { // its connection gives up the buffers of the request
+		c.kept = c.Keep(c.kept[:0])
+	}
 	if a.Rules != nil && (a.Disturbed || a.Operation.MayDiffer(&c.Request, c.peer)) {
 		s.disturb(a, c, notify)
-	} else if given := s.respond(a, c); given != nil && notify {
+		return
+	}
+	given := s.respond(a, c)
+	if !notify {
+		given = nil
+	}
+	if c.flow != nil {
+		c.rest.given = given
+		s.stream(c, c.arrival(), traffic.Wait{})
+	} else if given != nil {
 		s.notify(given, c)
 	}
 }
@@ -125,9 +137,12 @@ func (s *Server) disturb(a *compile.Response, c *call, notify bool) {
 	if w.fault = drawn.Fault; notify {
 		w.given = given
 	}
-	if drawn.Timed {
+	switch {
+	case c.flow != nil:
+		s.stream(c, begun, drawn.Wait)
+	case drawn.Timed:
 		s.wait(c, a, begun, drawn.Length)
-	} else {
+	default:
 		s.proceed(c, false)
 	}
 }
@@ -176,6 +191,9 @@ func (s *Server) record(c *call, left bool) {
 	}
 	took := c.took()
 	s.leave(c, took)
+	if f := c.flow; f != nil {
+		took = f.took
+	}
 	s.Recorder.End(&c.In, &c.Reply, &c.Trace, c.peer.Shard(), took, left)
 }
 
@@ -211,6 +229,8 @@ func (s *Server) write(a *compile.Response, c *call) bool {
 	c.Reply.Status = a.Status
 	a.AddHeaders(&c.Reply, &c.Request)
 	switch {
+	case a.Stream != nil:
+		return s.writeStream(a, c)
 	case !a.Template.IsNone():
 		c.Reply.Render(&a.Template, &c.Request)
 	case a.Source != nil:

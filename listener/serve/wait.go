@@ -27,12 +27,8 @@ type rest struct {
 func (s *Server) wait(c *call, a *compile.Response, begun time.Time, length time.Duration) {
 	w := &c.rest
 	w.held.Waits(begun, length)
-	due, served := begun.Add(length), begun
-	if t := c.In.Time; t.After(begun) {
-		served = t // it was pipelined: the time before it was served does not count
-	}
-	c.Trace.Declared += length
-	c.Trace.Waited += max(due.Sub(served), 0)
+	due := begun.Add(length)
+	c.waitsFor(begun, due, length)
 	if c.Trace.Proxied && !time.Now().Before(due) { // the upstream took longer than the latency, which is not a latency error
 		s.proceed(c, false)
 		return
@@ -44,6 +40,16 @@ func (s *Server) wait(c *call, a *compile.Response, begun time.Time, length time
 		return
 	}
 	s.proceed(c, c.peer.WaitUntil(due))
+}
+
+// waitsFor notes a latency, which begins at begun and is over when it is due.
+func (c *call) waitsFor(begun, due time.Time, length time.Duration) {
+	served := begun
+	if t := c.In.Time; t.After(begun) {
+		served = t // it was pipelined: the time before it was served does not count
+	}
+	c.Trace.Declared += length
+	c.Trace.Waited += max(due.Sub(served), 0)
 }
 
 // mayWait reports whether a request may wait without a goroutine. What follows its latency must not
@@ -99,15 +105,20 @@ func (s *Server) resume(c *call) {
 	s.complete(c)
 }
 
-// complete adds to a reply what does not depend on the endpoint, and logs the request.
+// complete completes the head of a reply, and logs the request.
 func (s *Server) complete(c *call) {
+	s.completeHead(c)
+	if s.AccessLog {
+		s.logAccess(c, slog.Duration("took", time.Since(c.In.Time)))
+	}
+}
+
+// completeHead adds to a reply what does not depend on the endpoint.
+func (s *Server) completeHead(c *call) {
 	if s.ServerTiming {
 		c.Reply.Add("Server-Timing", c.Trace.ServerTiming(time.Since(c.In.Time)))
 	}
 	if c.Reply.Passed == nil {
 		s.allowOrigin(c)
-	}
-	if s.AccessLog {
-		s.logAccess(c, slog.Duration("took", time.Since(c.In.Time)))
 	}
 }

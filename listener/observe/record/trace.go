@@ -29,7 +29,26 @@ type Trace struct {
 	Place    time.Duration // the part of Upstream spent waiting for a place at the upstream
 	Proxied  bool          // the request was passed to an upstream, which may have failed
 	Timed    bool          // the request had a latency, which is over
+	Streamed Streamed      // what a streamed reply sent; zero for any other reply
 }
+
+// Streamed is what a streamed reply sent, and how it ended.
+type Streamed struct {
+	Items int
+	Bytes int           // of the items, without what frames them
+	Took  time.Duration // from the arrival of the request, or from its place, to the end
+	End   string        // EndComplete or another of these; "" for a reply that is not streamed
+}
+
+// How a streamed reply ends.
+const (
+	EndComplete    = "complete"
+	EndClient      = "client"       // the client left
+	EndFault       = "fault"        // a declared fault ended it
+	EndMaxDuration = "max-duration" // it lasted as long as it may
+	EndStopped     = "stopped"      // the server stopped
+	EndBroken      = "broken"       // an item could not be made
+)
 
 // Waits adds a wait in the queue of a capacity.
 func (c *Trace) Waits(d time.Duration) {
@@ -69,6 +88,8 @@ func (c *Trace) isStreamed(in *matcher.Input, p *reply.Reply) bool {
 // sent returns how many bytes of the body are sent.
 func (c *Trace) sent(in *matcher.Input, p *reply.Reply) int {
 	switch {
+	case c.Streamed.End != "":
+		return c.Streamed.Bytes
 	case string(in.Method) == "HEAD":
 		return 0
 	case p.Passed != nil:

@@ -63,11 +63,25 @@ func (c *conn) run(s *Stream, later Later) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s.later = later; s.closed { // meanwhile
-		go c.run(s, later)
-		return
+	if s.paced { // it may have sent something
+		c.flush(s.writer())
 	}
-	c.srv.Pacer.Add(&s.entry, s, until, c.shard)
+	switch s.later = later; {
+	case s.closed: // meanwhile
+		go c.run(s, later)
+	case s.blocked:
+		s.parked = true
+	default:
+		c.srv.Pacer.Add(&s.entry, s, until, c.shard)
+	}
+}
+
+// writer returns who writes what the Handler has sent.
+func (s *Stream) writer() writer {
+	if s.inline {
+		return byPacer
+	}
+	return byAnyone
 }
 
 // Due continues a stream that waits. Only the pacer calls it.
@@ -78,10 +92,7 @@ func (s *Stream) Due() {
 
 // done takes back a stream whose request was answered outside of the goroutine that reads.
 func (c *conn) done(s *Stream) {
-	by := byAnyone
-	if s.inline {
-		by = byPacer
-	}
+	by := s.writer()
 	c.release(s)
 	c.mu.Lock()
 	defer c.mu.Unlock()

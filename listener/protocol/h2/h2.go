@@ -104,6 +104,21 @@ func (s *Server) Drain() {
 	s.mu.Unlock()
 }
 
+// Prompt makes the streams that wait without a goroutine continue at once.
+func (s *Server) Prompt() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		c.mu.Lock()
+		for _, stream := range c.streams {
+			if pacer.Cancel(&stream.entry) {
+				s.Pacer.Add(&stream.entry, stream, time.Now(), c.shard)
+			}
+		}
+		c.mu.Unlock()
+	}
+}
+
 func (s *Server) isDraining() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

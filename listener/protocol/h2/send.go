@@ -99,7 +99,57 @@ func (s *Stream) Begin(block []byte) {
 	}
 	s.answered, s.sending, s.ending = true, true, endsLater
 	c.respond(s, block)
-	c.flush(byAnyone)
+	if !s.inline {
+		c.flush(byAnyone)
+	}
+}
+
+// A body whose parts are due one after the other is sent with Begin, and HasRoom and Put for each part. They
+// do not wait: Later.Serve returns until when the next part waits, whether or not there is room for it.
+
+// HasRoom reports whether the client takes more of the body. If it does not, the wait that begins when
+// Later.Serve returns ends as soon as it does, or has left.
+func (s *Stream) HasRoom() bool {
+	c := s.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	was := s.blocked
+	s.paced, s.blocked = true, !s.closed && (s.sent < s.allowed || s.window <= 0 || c.window <= 0 || len(c.out) >= outSize)
+	if s.blocked && !was {
+		s.progress = time.Now()
+		c.enqueue(s)
+	}
+	return !s.blocked
+}
+
+// Put sends a part of the body, which must not be changed before HasRoom has reported true. The last one ends
+// the response.
+func (s *Stream) Put(part []byte, last bool) {
+	c := s.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.body, s.sent, s.allowed = part, 0, len(part)
+	if s.progress = time.Now(); last {
+		s.ending = endsWhole
+	}
+	if last && len(part) == 0 {
+		c.out = appendFrame(c.out, 0, dataFrame, endStream, s.id)
+		c.finish(s)
+		return
+	}
+	c.push(s)
+	c.enqueue(s)
+}
+
+// proceed ends the wait of a stream for room.
+func (s *Stream) proceed() {
+	if s.blocked = false; s.parked {
+		s.parked = false
+		s.c.srv.Pacer.Add(&s.entry, s, time.Now(), s.c.shard)
+	}
 }
 
 // Write sends a part of the body; the caller may change that part afterwards. It reports whether
@@ -146,6 +196,8 @@ func (s *Stream) Break() {
 	defer c.mu.Unlock()
 	if !s.closed {
 		c.reset(s, resetCode)
-		c.flush(byAnyone)
+		if !s.inline {
+			c.flush(byAnyone)
+		}
 	}
 }

@@ -37,6 +37,9 @@ type Stream struct {
 	closed   bool // it is no longer one of the streams of the connection
 	starved  bool // it got no larger window
 	queued   bool // it is in conn.ready
+	paced    bool // its body is sent with Put
+	blocked  bool // more of its body is due, but there is no room for it
+	parked   bool // it waits for room, without a goroutine
 	window   int  // bytes that may be sent
 	given    int  // bytes that may be received
 	counted  int  // its bytes in conn.bodies

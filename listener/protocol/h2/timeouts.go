@@ -94,6 +94,10 @@ func (c *conn) stalled(now time.Time) (late []*Stream) {
 		switch {
 		case !s.received && s != c.block.known && !s.answered && isLate(now, s.begun, s.arrived, len(s.Body)):
 			late = append(late, s)
+		case s.paced:
+			if (s.blocked || s.sent < s.allowed) && now.Sub(s.progress) >= stallTimeout {
+				c.reset(s, http2.ErrCodeCancel)
+			}
 		case !s.answerBegun.IsZero() && s.sent < s.allowed && isLate(now, s.answerBegun, s.progress, s.sent):
 			c.reset(s, http2.ErrCodeCancel)
 		}

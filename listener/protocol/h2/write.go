@@ -45,7 +45,7 @@ func (c *conn) headers(stream uint32, block []byte, end bool) {
 // enqueue adds a stream to the queue of streams with something to send, if it has something to
 // send.
 func (c *conn) enqueue(s *Stream) {
-	if !s.queued && !s.closed && s.answered && s.sent < s.allowed && s.window > 0 {
+	if !s.queued && !s.closed && s.answered && (s.sent < s.allowed || s.blocked) && s.window > 0 {
 		s.queued = true
 		c.ready = append(c.ready, s)
 	}
@@ -87,8 +87,11 @@ func (c *conn) conclude(s *Stream) {
 	case s.ending == endsBroken: // there is no body
 		c.out = append(c.out, 0, 0, 1) // nor a whole frame
 		c.breakOff(s)
-	case s.ending == endsLater:
+	case s.ending == endsLater && !s.paced:
 		s.wakeUp(false) // Write waits for it
+	case s.ending == endsLater && s.blocked && s.window > 0:
+		s.proceed()
+	case s.ending == endsLater:
 	case s.sent == len(s.body):
 		c.finish(s)
 	}
@@ -129,7 +132,8 @@ func (c *conn) abandon(s *Stream) {
 		return
 	}
 	s.wakeUp(true)
-	waits := pacer.Cancel(&s.entry)
+	waits := pacer.Cancel(&s.entry) || s.parked
+	s.parked = false
 	c.close(s) // which recycles it, unless it waits
 	if waits {
 		go c.run(s, s.later)

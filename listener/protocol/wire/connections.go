@@ -247,6 +247,15 @@ func (c *Connections) ExpireIdle() {
 	time.AfterFunc(c.moment(), c.lot.Expire)
 }
 
+// Prompt makes what waits on connections look at once whether it goes on.
+func (c *Connections) Prompt() {
+	for _, conn := range c.all() {
+		if !conn.prompt() {
+			conn.Wake()
+		}
+	}
+}
+
 // moment returns for how long a client may still send if it never sent anything, or has just
 // received its last response.
 func (c *Connections) moment() time.Duration { return max(lastMoment, c.patience) }

@@ -25,10 +25,11 @@ type delayedOne struct {
 	c      *Connection
 	target string
 	due    time.Time
+	pieces int // that were sent
 }
 
 func (d *delayedOne) Serve() (last bool, err error) {
-	length, err := time.ParseDuration(d.target[1:])
+	length, err := time.ParseDuration(strings.TrimLeft(d.target, "/+"))
 	if !d.c.MayDelay() || err != nil {
 		d.over <- "it cannot be delayed"
 	}
@@ -40,20 +41,27 @@ func (d *delayedOne) Serve() (last bool, err error) {
 // largeReply is more than is written at once, and more than a socket takes.
 const largeReply = 8 << 20
 
-func (d *delayedOne) Finish(b []byte, left bool) (reply []byte, last bool) {
+func (d *delayedOne) Continue(b []byte, left bool) (reply []byte, next time.Time, last bool) {
 	switch {
 	case left:
 		d.over <- "left"
-		return b, false
+		return b, next, false
 	case time.Now().Before(d.due):
-		d.over <- "early"
+		return b, d.due, false
+	case d.target[1] == '+' && d.pieces < 3: // a stream
+		d.pieces++
+		d.due = d.due.Add(time.Millisecond)
+		if d.target == "/+2us" {
+			b = append(b, strings.Repeat("y", largeReply)...)
+		}
+		return append(b, '0'+byte(d.pieces)), d.due, false
 	default:
 		d.over <- "due"
 	}
 	if b = append(b, d.target...); d.target == "/1us" {
 		b = append(b, strings.Repeat("x", largeReply)...)
 	}
-	return b, d.target == "/2ms"
+	return b, next, d.target == "/2ms"
 }
 
 func ask(target, more string) string {
@@ -75,6 +83,11 @@ func TestDelayed(t *testing.T) {
 		"the client says that it ends":      {sent: ask("/3ms", "Connection: close\r\n"), want: "/3ms", over: "due"},
 		"it was due before it waited":       {sent: ask("/-1s", ""), want: "/-1s", over: "due"},
 		"the socket takes a part":           {sent: ask("/1us", ""), want: "/1us" + strings.Repeat("x", largeReply), over: "due"},
+		"a stream":                          {sent: ask("/+1ms", ""), want: "123/+1ms", over: "due"},
+		"a stream, and the client ends it":  {sent: ask("/+1ms", "Connection: close\r\n"), want: "123/+1ms", over: "due"},
+		"the socket takes parts of it":      {sent: ask("/+2us", ""), want: strings.Repeat("y", largeReply) + "1" + strings.Repeat("y", largeReply) + "2" + strings.Repeat("y", largeReply) + "3/+2us", over: "due"},
+		"the client leaves in a stream":     {sent: ask("/+1h", ""), then: func(_ *parking, conn *net.TCPConn) { _ = conn.Close() }, over: "left"},
+		"a request in a stream":             {sent: ask("/+300ms", ""), then: func(_ *parking, conn *net.TCPConn) { _, _ = io.WriteString(conn, ask("/+4ms", "")) }, want: "123/+300ms123/+4ms", over: "due due"},
 		"the client leaves":                 {sent: hour, then: func(_ *parking, conn *net.TCPConn) { _ = conn.Close() }, over: "left"},
 		"the client resets it":              {sent: hour, then: func(_ *parking, conn *net.TCPConn) { _ = conn.SetLinger(0); _ = conn.Close() }, over: "left"},
 		"the client sends no more":          {sent: hour, then: func(_ *parking, conn *net.TCPConn) { _ = conn.CloseWrite() }, over: "left"},

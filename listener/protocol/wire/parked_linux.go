@@ -41,11 +41,15 @@ func (c *Connections) openLot() { c.lot.Set = pollset.New(c.unpark) }
 func (c *Connections) unpark(e *pollset.Entry, due bool) {
 	conn := e.Owner.(*Connection)
 	p := &conn.place
+	conn.delay.mu.Lock() // it may be due just now
 	p.stays, p.quick = false, false
 	p.late = due && conn.delay.reply == nil && conn.talk == nil // a limit may come when a reply is delayed again
+	if !p.late {
+		conn.idle.Store(isBusy)
+	}
+	conn.delay.mu.Unlock()
 	switch {
 	case !p.late:
-		conn.idle.Store(isBusy)
 		p.woken = true
 		p.soon = conn.delay.reply == nil && conn.requests > 0 && c.clock.exactly()-p.since < leaveTime
 		if conn.shared = conn.mayShare(); conn.shared {
@@ -109,7 +113,7 @@ func (c *Connection) ParkTalk(talk func(), timeout time.Duration) bool {
 func (c *Connection) parkFor(timeout time.Duration) bool {
 	p := &c.place
 	p.stays = true // until it is parked and has left the lot
-	if p.socket == nil || c.from.Resume == nil || len(c.held) > 0 {
+	if p.socket == nil || c.from.Resume == nil || c.hasMore() {
 		return false
 	}
 	c.freeBuffers()
@@ -137,25 +141,17 @@ func (c *Connection) parkFor(timeout time.Duration) bool {
 // replies holds unused buffers for delayed replies.
 var replies = sync.Pool{New: func() any { return new([]byte) }}
 
-// Due sends a delayed reply. Only the pacer calls it, perhaps after a goroutine has taken the connection.
+// Due sends what is due of a delayed reply. Only the pacer calls it, perhaps after a goroutine has taken the
+// connection. The connection stays parked meanwhile: who takes it from the lot locks delay.mu first.
 func (c *Connection) Due() {
 	d, p, lot := &c.delay, &c.place, c.from.lot
 	d.mu.Lock()
-	taken := c.idle.Load() == isDelayed && !time.Now().Before(d.due) && lot.Take(&p.Entry)
-	d.mu.Unlock()
-	if !taken {
+	if c.idle.Load() != isDelayed || d.reply == nil || c.sendDue() || !lot.Take(&p.Entry) {
+		d.mu.Unlock()
 		return
 	}
-	b := replies.Get().(*[]byte)
-	reply, last := d.reply.Finish((*b)[:0], false)
-	d.reply = nil
-	if n := c.WriteNow(reply); n < len(reply) {
-		d.rest = bytes.Clone(reply[n:])
-	}
-	*b = reply
-	replies.Put(b)
-	c.ended = c.ended || last
-	if !c.ended && d.rest == nil {
+	d.mu.Unlock()
+	if d.reply == nil && !c.ended && d.rest == nil {
 		p.since = c.from.clock.exactly()
 		c.idle.Store(isParked)
 		if p.socket.park(c.from, &p.Entry, idleTimeout) {
@@ -168,6 +164,42 @@ func (c *Connection) Due() {
 	lot.Give(&p.Entry)
 }
 
+// sendDue sends what is due of a delayed reply, and reports whether the connection waits for the rest as before.
+// Otherwise the reply has ended, or needs a goroutine.
+func (c *Connection) sendDue() (waits bool) {
+	d := &c.delay
+	b := replies.Get().(*[]byte)
+	out, next, last := d.reply.Continue((*b)[:0], false)
+	if len(out) > 0 {
+		if n := c.WriteNow(out); n < len(out) {
+			d.rest = bytes.Clone(out[n:])
+		}
+	}
+	if d.due = next; next.IsZero() {
+		d.reply, c.ended = nil, c.ended || last
+	} else if waits = d.rest == nil && len(out) < Enough; waits {
+		pacer.Cancel(&d.Entry) // if this call came late, and the reply was delayed again
+		c.from.Pacer.Add(&d.Entry, c, next, c.shard)
+	}
+	*b = out
+	replies.Put(b)
+	return waits
+}
+
+// parksAgain reports whether the connection, which was parked, may be parked again.
+func (c *Connection) parksAgain() bool { return !c.place.stays && !c.hasMore() }
+
+// prompt makes a delayed reply continue at once, and reports whether there is one.
+func (c *Connection) prompt() bool {
+	d := &c.delay
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if c.idle.Load() == isDelayed && pacer.Cancel(&d.Entry) {
+		c.from.Pacer.Add(&d.Entry, c, time.Now(), c.shard)
+	}
+	return c.idle.Load() >= isParked
+}
+
 // forget takes a connection that was closed from the lot.
 func (l lot) forget(c *Connection) {
 	if c.idle.Load() < isParked || !l.Take(&c.place.Entry) {
@@ -177,9 +209,13 @@ func (l lot) forget(c *Connection) {
 		l.Give(&c.place.Entry)
 		return
 	}
-	if reply := c.delay.reply; reply != nil {
+	c.delay.mu.Lock()
+	reply := c.delay.reply
+	c.delay.reply = nil
+	c.delay.mu.Unlock()
+	if reply != nil {
 		pacer.Cancel(&c.delay.Entry)
-		reply.Finish(nil, true)
+		reply.Continue(nil, true)
 	}
 	l.Done(&c.place.Entry)
 }

@@ -6,6 +6,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"net"
@@ -257,20 +258,26 @@ func (c *Connection) answer() (last bool, err error) {
 	return last, err
 }
 
-// Delayed is the reply to a request that waits without a goroutine.
+// Delayed is a reply that waits without a goroutine: a whole one, or a stream, whose items are due one after
+// the other.
 type Delayed interface {
-	// Finish ends the wait: it appends the reply to b, unless the client has left, and reports whether the
-	// connection closes after it. It must not block.
-	Finish(b []byte, left bool) (reply []byte, last bool)
+	// Continue appends what is due to b, unless the client has left, and returns when more is due; the zero
+	// time at the end, and after the client has left. Of what is due, it may append only Enough bytes and then
+	// return a time that has passed. It must not block, and may be called early. last reports whether the
+	// connection closes after the reply.
+	Continue(b []byte, left bool) (out []byte, next time.Time, last bool)
 }
+
+// Enough is how many bytes of a delayed reply are made at once.
+const Enough = 16 << 10
 
 // delay is the delayed reply of a connection.
 type delay struct {
 	pacer.Entry
 	mu    sync.Mutex // held while the connection is parked, and while Due takes it; guards due
-	due   time.Time
-	reply Delayed // nil for none
-	rest  []byte  // what the socket did not take of one that was due
+	due   time.Time  // of what follows
+	reply Delayed    // nil for none
+	rest  []byte     // what the socket did not take of what was due
 }
 
 // MayDelay reports whether the reply to the plain request that is being served may be delayed.
@@ -285,24 +292,35 @@ func (c *Connection) Delay(d Delayed, due time.Time) {
 	c.delay.reply, c.delay.due = d, due
 }
 
-// sendDelayed waits in this goroutine until a delayed reply is due, and sends it, or the rest of it.
+// sendDelayed sends what is left of a delayed reply, and waits in this goroutine for what follows.
+// errDelay means that more follows, and that the connection may be parked until then.
 func (c *Connection) sendDelayed() (err error) {
 	d := &c.delay
-	if reply := d.reply; reply != nil {
-		left := c.WaitUntil(d.due)
+	if d.reply != nil {
 		pacer.Cancel(&d.Entry)
-		var last bool
-		d.reply = nil
-		d.rest, last = reply.Finish(nil, left)
-		if c.ended = c.ended || last; left {
-			return net.ErrClosed
+	}
+	for b := d.rest; b != nil || d.reply != nil; b = d.rest {
+		if len(b) > 0 {
+			_, err = c.Write(b)
+		}
+		d.rest = nil
+		switch reply := d.reply; {
+		case reply == nil:
+			return err
+		case err == nil && len(b) > 0 && c.parksAgain() && time.Now().Before(d.due):
+			return errDelay
+		default:
+			left, last := err != nil || c.pause(d.due) == pauseLeft, false
+			if d.rest, d.due, last = reply.Continue(b[:0], left); left {
+				d.reply, d.rest = nil, nil
+				return cmp.Or(err, net.ErrClosed)
+			}
+			if c.ended = c.ended || last; d.due.IsZero() {
+				d.reply = nil
+			}
 		}
 	}
-	if b := d.rest; b != nil {
-		d.rest = nil
-		_, err = c.Write(b)
-	}
-	return err
+	return nil
 }
 
 // discard drops a plain request from the input.

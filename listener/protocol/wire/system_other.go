@@ -50,6 +50,9 @@ func (c *Connection) ParkTalk(func(), time.Duration) bool { return false }
 // Drain returns at once.
 func (c *Connections) Drain() {}
 
+func (c *Connection) parksAgain() bool { return false }
+func (c *Connection) prompt() bool     { return false }
+
 // threadTime returns 0: the CPU time of the current thread is not known.
 func threadTime() time.Duration { return 0 }
 

@@ -1,0 +1,150 @@
+package serve
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mockserver/config"
+	"mockserver/listener/compile"
+	"mockserver/listener/protocol/wire"
+)
+
+// opened returns the flow of a request, which has a declared response.
+func opened(t *testing.T, s *testServer, path string) *flow {
+	t.Helper()
+	var x wire.Exchange
+	x.Request.SetRequestURI(path)
+	c := receive(&x)
+	if s.serve(c); c.flow == nil {
+		t.Fatalf("the reply is %d %s", c.Reply.Status, c.Reply.Body)
+	}
+	return c.flow
+}
+
+// sends returns what a flow sends, each with its time in milliseconds since begun, if the n-th call comes so much late.
+func sends(f *flow, begun time.Time, late ...time.Duration) string {
+	var all []string
+	for i := 0; ; i++ {
+		wait := time.Until(f.until)
+		if i < len(late) {
+			wait += late[i]
+		}
+		<-time.After(wait) // of the bubble
+		headed := f.headed
+		b, ended := f.step(nil, true)
+		if len(b) == 0 && !ended && f.headed == headed {
+			continue
+		}
+		text := strings.ReplaceAll(strings.ReplaceAll(string(b), "data: ", ""), "\n", "")
+		if all = append(all, fmt.Sprintf("%v %s", time.Since(begun).Milliseconds(), text)); ended {
+			return strings.Join(all, ", ") + " " + f.sent.End
+		}
+	}
+}
+
+// Items are due on a grid, which nothing that comes late moves.
+func TestFlow_Times(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, compile.Options{})
+		for name, c := range map[string]struct {
+			response string
+			late     []time.Duration
+			want     string
+		}{
+			"at once":                {"{stream: [{times: 3, data: a}]}", nil, "0 aaa complete"},
+			"nothing":                {"{stream: [{times: 0, data: a}]}", nil, "0  complete"},
+			"gaps":                   {"{stream: [{times: 3, data: a}], pace: {gap: 10ms}}", nil, "0 a, 10 a, 20 a complete"},
+			"late":                   {"{stream: [{times: 5, data: '{{loop.index}}'}], pace: {gap: 10ms}}", []time.Duration{3e6, 25e6}, "3 1, 35 234, 40 5 complete"},
+			"first":                  {"{stream: [{times: 2, data: a}], pace: {first: 50ms, gap: 10ms}}", []time.Duration{4e6}, "54 a, 60 a complete"},
+			"head":                   {"{stream: [{times: 2, data: a}], pace: {first: 50ms, gap: 10ms, head: at-once}}", nil, "0 , 50 a, 60 a complete"},
+			"after":                  {"{stream: [{data: a}, {data: b, after: 7ms}, {data: c}], pace: {gap: 10ms}}", nil, "0 a, 7 b, 17 c complete"},
+			"with previous":          {"{stream: [{data: a}, {data: b}, {data: c, with: previous}, {data: d}], pace: {gap: 10ms}}", nil, "0 a, 10 bc, 20 d complete"},
+			"with next":              {"{stream: [{data: a}, {data: b, with: next}, {data: c}, {data: d}], pace: {gap: 10ms}}", nil, "0 a, 10 bc, 20 d complete"},
+			"heartbeat":              {"{stream: [{data: a}, {data: b, after: 25ms}], heartbeat: 10ms}", nil, "0 a, 10 : heartbeat, 20 : heartbeat, 25 b complete"},
+			"heartbeat before first": {"{stream: [{data: a}], heartbeat: 10ms, pace: {first: 15ms, head: at-once}}", nil, "0 , 10 : heartbeat, 15 a complete"},
+			"no heartbeat":           {"{stream: [{data: a}], heartbeat: 10ms, pace: {first: 15ms}}", nil, "15 a complete"},
+			"max-duration":           {"{stream: [{times: 9, data: a}], pace: {gap: 10ms}, max-duration: 25ms}", nil, "0 a, 10 a, 20 a, 25  max-duration"},
+			"forever":                {"{stream: [{times: forever, data: a}], pace: {gap: 30m}}", nil, "0 a, 1800000 a, 3600000  max-duration"},
+			"shared, alone":          {"{stream: [{times: 3, data: a}], pace: {gap: 10ms, shared: 1000/s}}", nil, "0 a, 10 a, 20 a complete"},
+			"shared, beyond":         {"{stream: [{times: 3, data: a}], pace: {gap: 10ms, shared: 50/s}}", nil, "0 a, 20 a, 40 a complete"},
+			"shared, no gap":         {"{stream: [{times: 3, data: a}], pace: {shared: 50/s}}", nil, "0 a, 20 a, 40 a complete"},
+		} {
+			if err := s.Apply(config.Parse("m.yml", []byte("- endpoint: {path: /, response: "+c.response+"}"))); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if got := sends(opened(t, s, "/"), time.Now(), c.late...); got != c.want {
+				t.Errorf("%s: got  %s\nwant %s", name, got, c.want)
+			}
+		}
+	})
+}
+
+// Streams that share a rate slow each other down, for all alike, and only while they are open.
+func TestFlow_Shared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, compile.Options{})
+		if err := s.Apply(config.Parse("m.yml", []byte("- endpoint: {path: /, response: {stream: [{times: 4, data: a}], pace: {gap: 10ms, shared: 50/s}}}"))); err != nil {
+			t.Fatal(err)
+		}
+		first, second := opened(t, s, "/"), opened(t, s, "/")
+		begun := time.Now()
+		for _, f := range []*flow{first, second} {
+			if b, _ := f.step(nil, true); string(b) != "data: a\n\n" {
+				t.Fatalf("got %q", b)
+			}
+		}
+		first.step(nil, true)
+		for i, f := range []*flow{first, second} { // 200 items a second are wanted
+			if got := f.dueAt().Sub(begun); got != 40*time.Millisecond {
+				t.Errorf("stream %d waits %v, want 40ms", i, got)
+			}
+		}
+		<-time.After(20 * time.Millisecond) // of the bubble: 5 ms by the clock
+		second.finish(true)
+		if got, want := sends(first, begun), "30 a, 50 a, 70 a complete"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
+}
+
+// With a seed, the n-th stream has the same gaps and values, whatever happens to others.
+func TestFlow_Seed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seed := uint64(7)
+		var before []string
+		for round := range 2 {
+			s := newServer(t, compile.Options{Seed: &seed})
+			if err := s.Apply(config.Parse("m.yml", []byte("- endpoint: {path: /, response: {stream: [{times: 5, data: '{{random-int(1, 1000)}}'}], pace: {gap: {max: 50ms}}}}"))); err != nil {
+				t.Fatal(err)
+			}
+			for n := range 3 {
+				f := opened(t, s, "/")
+				got := sends(f, time.Now(), time.Duration(round)*time.Microsecond)
+				if round == 0 {
+					before = append(before, got)
+				} else if got != before[n] {
+					t.Errorf("stream %d: got %s, before %s", n, got, before[n])
+				}
+			}
+		}
+		if before[0] == before[1] {
+			t.Errorf("two streams are the same: %s", before[0])
+		}
+	})
+}
+
+// Without latencies everything is sent at once, and a stream without an end has 100 items.
+func TestFlow_NoLatency(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, compile.Options{NoLatency: true})
+		if err := s.Apply(config.Parse("m.yml", []byte("- endpoint: {path: /, response: {stream: [{times: forever, data: a}], pace: {first: 1s, gap: 10ms, shared: 1/s}}}"))); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := sends(opened(t, s, "/"), time.Now()), "0 "+strings.Repeat("a", 100)+" complete"; got != want {
+			t.Errorf("got %s", got)
+		}
+	})
+}

@@ -1,0 +1,371 @@
+package listener_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"mockserver/config"
+	"mockserver/listener"
+	"mockserver/listener/listenertest"
+	"mockserver/listener/observe/record"
+)
+
+const streaming = `
+- endpoint:
+    method: POST
+    path: /words/:id
+    let: {id: "{{path-params.id}}"}
+    response:
+      headers: {X-Id: "{{id}}"}
+      stream:
+        - {event: start, data: {id: "{{path-params.id}}"}}
+        - {for: word in json-params.words, data: {text: "{{word}}", n: "{{loop.index}}"}}
+        - {data: "[DONE]", with: previous}
+      pace: {gap: 2ms}
+- endpoint: {path: /at-once, response: {stream: [{times: 3, line: {n: "{{loop.index}}"}}, {line: x, if: '"a" = "b"'}]}}
+- endpoint: {path: /empty, response: {stream: [{data: x, times: 0}]}}
+- endpoint: {path: /large, response: {stream: [{times: 100000, data: "{{loop.index}} 0123456789012345678901234567890123456789"}]}}
+- endpoint: {path: /forever, response: {stream: [{times: forever, data: tick}], pace: {gap: 1ms}}}
+- endpoint: {path: /late, response: {stream: [{data: a}, {data: b, after: 1h}]}}
+- endpoint: {path: /first, response: {stream: [{data: a}], pace: {first: 1h}}}
+- endpoint: {path: /head, response: {stream: [{data: a}], pace: {first: 1h, head: at-once}}}
+- endpoint: {path: /short, response: {stream: [{times: forever, data: a}], pace: {gap: 5ms}, max-duration: 20ms}}
+- endpoint: {path: /whole, response: {body: whole}}
+`
+
+// words is what /words/1 sends for a list of words.
+func words(list ...string) string {
+	text := "event: start\ndata: {\"id\":\"1\"}\n\n"
+	for i, word := range list {
+		text += fmt.Sprintf("data: {\"text\":%q,\"n\":%d}\n\n", word, i+1)
+	}
+	return text + "data: [DONE]\n\n"
+}
+
+func lines(n int) (text string) {
+	for i := range n {
+		text += fmt.Sprintf("{\"n\":%d}\n", i+1)
+	}
+	return text
+}
+
+func large() string {
+	var b strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&b, "data: %d 0123456789012345678901234567890123456789\n\n", i+1)
+	}
+	return b.String()
+}
+
+// Streams over HTTP/1.1 are chunked, whatever else happens on their connection, which serves the next request.
+func TestStream_HTTP11(t *testing.T) {
+	server := listenertest.Start(t, config.Parse("m.yml", []byte(streaming)), listener.Options{Record: &record.Options{Journal: record.JournalOptions{Sample: 1}}})
+	post := func(body string, more string) string {
+		return fmt.Sprintf("POST /words/1 HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n%s\r\n%s", len(body), more, body)
+	}
+	ask := func(path string) string { return "GET " + path + " HTTP/1.1\r\nHost: a\r\n\r\n" }
+	chunked := "POST /words/1 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n11\r\n{\"words\":[\"a\",1]}\r\n0\r\n\r\n"
+	for name, c := range map[string]struct {
+		sent string
+		want []string
+	}{
+		"plain":             {post(`{"words":["a","b\n"]}`, ""), []string{words("a", "b\n")}},
+		"twice":             {post(`{"words":["a"]}`, "") + post(`{"words":[]}`, ""), []string{words("a"), words()}},
+		"chunked":           {chunked, []string{strings.Replace(words("a", "1"), `"1","n"`, `1,"n"`, 1)}},
+		"at once":           {ask("/at-once"), []string{lines(3)}},
+		"without items":     {ask("/empty"), []string{""}},
+		"more than at once": {ask("/large") + ask("/whole"), []string{large(), "whole"}},
+		"pipelined":         {ask("/whole") + ask("/at-once") + ask("/whole") + post(`{"words":["a"]}`, ""), []string{"whole", lines(3), "whole", words("a")}},
+		"max-duration":      {ask("/short"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := dial(t, server, c.sent)
+			in := bufio.NewReader(conn)
+			for _, want := range c.want {
+				resp, err := http.ReadResponse(in, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				body, err := io.ReadAll(resp.Body)
+				if err != nil || string(body) != want || resp.StatusCode != 200 || resp.Header.Get("Date") == "" || want != "whole" && (resp.ContentLength != -1 || !slices.Equal(resp.TransferEncoding, []string{"chunked"})) {
+					t.Errorf("got %d %.300q, %v, %v", resp.StatusCode, body, resp, err)
+				}
+				if strings.HasPrefix(want, "event") && (resp.Header.Get("X-Id") != "1" || resp.Header.Get("Content-Type") != "text/event-stream" || resp.Header.Get("Cache-Control") != "no-cache") {
+					t.Errorf("the header is %v", resp.Header)
+				}
+			}
+			if c.want == nil {
+				resp, err := http.ReadResponse(in, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if body, err := io.ReadAll(resp.Body); err != nil || !bytes.HasPrefix(body, []byte("data: a\n\n")) {
+					t.Errorf("got %q, %v", body, err)
+				}
+			}
+			if _, err := io.WriteString(conn, ask("/whole")); err != nil {
+				t.Fatal(err)
+			}
+			if resp, err := http.ReadResponse(in, nil); err != nil || resp.ContentLength != 5 {
+				t.Errorf("the next response is %v, %v", resp, err)
+			}
+		})
+	}
+}
+
+// Over HTTP/2 each stream ends by itself, with END_STREAM, whatever its siblings do and however little the client
+// takes at once.
+func TestStream_HTTP2(t *testing.T) {
+	server := listenertest.Start(t, config.Parse("m.yml", []byte(streaming)), listener.Options{Record: &record.Options{}})
+	for _, window := range []uint32{1, 100, 1 << 20} {
+		t.Run(fmt.Sprint(window), func(t *testing.T) {
+			t.Parallel()
+			c := speak(t, server, http2.Setting{ID: http2.SettingInitialWindowSize, Val: window})
+			body := `{"words":["a","b"]}`
+			want := map[uint32]string{}
+			for id := uint32(1); id < 40; id += 2 {
+				switch id % 4 {
+				case 1:
+					c.open(id, "POST", "/words/1", false)
+					_ = c.WriteData(id, true, []byte(body))
+					want[id] = words("a", "b")
+				default:
+					c.get(id, "/at-once")
+					want[id] = lines(3)
+				}
+			}
+			c.get(41, "/late") // a sibling that waits
+			got := map[uint32]string{}
+			for left := len(want); left > 0; {
+				f, ok := c.next().(*http2.DataFrame)
+				if !ok {
+					continue
+				}
+				id, n := f.StreamID, len(f.Data())
+				got[id] += string(f.Data())
+				if f.StreamEnded() {
+					left--
+				} else if n > 0 {
+					_ = c.WriteWindowUpdate(id, uint32(n))
+				}
+				if n > 0 {
+					_ = c.WriteWindowUpdate(0, uint32(n))
+				}
+			}
+			for id, text := range want {
+				if got[id] != text {
+					t.Errorf("stream %d got %q, want %q", id, got[id], text)
+				}
+			}
+			if window > 1 && got[41] != "data: a\n\n" {
+				t.Errorf("the sibling got %q", got[41])
+			}
+		})
+	}
+}
+
+// A stream that is not read, or whose client has no window, delays no sibling, and goes on once there is room.
+func TestStream_HTTP2Stalled(t *testing.T) {
+	server := listenertest.Start(t, config.Parse("m.yml", []byte(streaming)), listener.Options{Record: &record.Options{}})
+	c := speak(t, server, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+	c.get(1, "/forever")
+	c.get(3, "/large")
+	c.get(5, "/at-once")
+	for heads := 0; heads < 3; {
+		if h, ok := c.next().(*http2.MetaHeadersFrame); ok {
+			if heads++; h.PseudoValue("status") != "200" {
+				t.Errorf("stream %d: %v", h.StreamID, h)
+			}
+		}
+	}
+	_ = c.WriteWindowUpdate(5, 1000)
+	text := ""
+	for ended := false; !ended; {
+		f := c.until(5, http2.FrameData).(*http2.DataFrame)
+		text, ended = text+string(f.Data()), f.StreamEnded()
+	}
+	if text != lines(3) {
+		t.Errorf("the sibling got %q", text)
+	}
+	_ = c.WriteWindowUpdate(1, 10)
+	if f := c.until(1, http2.FrameData).(*http2.DataFrame); string(f.Data()) != "data: tick" {
+		t.Errorf("the stalled stream got %q", f.Data())
+	}
+	_ = c.WriteRSTStream(1, http2.ErrCodeCancel)
+	_ = c.WriteRSTStream(3, http2.ErrCodeCancel)
+	until(t, "the streams are over", func() bool { return server.Counts().InFlight == 0 })
+}
+
+// The head comes with the first item, or at once if that is declared. HEAD gets no items.
+func TestStream_Head(t *testing.T) {
+	server := listenertest.Start(t, config.Parse("m.yml", []byte(streaming)), listener.Options{})
+	conn := dial(t, server, "GET /head HTTP/1.1\r\nHost: a\r\n\r\n")
+	if line, err := bufio.NewReader(conn).ReadString('\n'); line != "HTTP/1.1 200 OK\r\n" {
+		t.Errorf("got %q, %v", line, err)
+	}
+	c := speak(t, server)
+	c.get(1, "/first")
+	c.get(3, "/head")
+	c.open(5, "HEAD", "/at-once", true)
+	for range 2 {
+		f := c.next()
+		for ; f.Header().Type != http2.FrameHeaders; f = c.next() {
+		}
+		h := f.(*http2.MetaHeadersFrame)
+		if h.StreamID == 1 || h.StreamEnded() != (h.StreamID == 5) || h.PseudoValue("status") != "200" {
+			t.Errorf("stream %d got %v", h.StreamID, h)
+		}
+	}
+	conn = dial(t, server, "HEAD /at-once HTTP/1.1\r\nHost: a\r\n\r\nGET /whole HTTP/1.1\r\nHost: a\r\n\r\n")
+	in := bufio.NewReader(conn)
+	for i := range 2 {
+		resp, err := http.ReadResponse(in, &http.Request{Method: []string{"HEAD", "GET"}[i]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body, _ := io.ReadAll(resp.Body); string(body) != []string{"", "whole"}[i] || i == 0 && (resp.Header.Get("Content-Length") != "" || resp.Header.Get("Content-Type") != "application/x-ndjson") {
+			t.Errorf("got %v, %q", resp, body)
+		}
+	}
+	conn = dial(t, server, "GET /at-once HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+	all, err := io.ReadAll(conn)
+	if head, body, _ := strings.Cut(string(all), "\r\n\r\n"); err != nil || body != lines(3) || !strings.Contains(head, "Connection: close") || strings.Contains(head, "Transfer-Encoding") {
+		t.Errorf("HTTP/1.0 got %q, %v", all, err)
+	}
+}
+
+// Of many streams over both protocols, some clients leave; the others get each item once. Nothing is left.
+func TestStream_ClientsLeave(t *testing.T) {
+	nothingLeft(t)
+	const clients = 300
+	server := listenertest.Start(t, config.Parse("m.yml", []byte(streaming+`
+- endpoint: {path: /some, capacity: {concurrent: 300, queue: 0}, response: {stream: [{times: 20, line: {n: "{{loop.index}}"}}], pace: {gap: {max: 4ms}}}}
+`)), listener.Options{Record: &record.Options{}})
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	left := 0
+	for i := range clients {
+		all.Go(func() {
+			leaves := rand.IntN(10) == 0
+			n := rand.IntN(100)
+			conn, err := net.Dial("tcp", server.Addr().String())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			if i%2 == 0 {
+				_, _ = io.WriteString(conn, "GET /some HTTP/1.1\r\nHost: a\r\n\r\n") // an error shows below
+				in := bufio.NewReader(conn)
+				resp, err := http.ReadResponse(in, nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if leaves {
+					_, _ = io.ReadFull(resp.Body, make([]byte, n))
+					mu.Lock()
+					left++
+					mu.Unlock()
+					return
+				}
+				if body, err := io.ReadAll(resp.Body); err != nil || string(body) != lines(20) {
+					t.Errorf("got %q, %v", body, err)
+				}
+				return
+			}
+			c := speakOver(t, conn)
+			c.get(1, "/some")
+			text := ""
+			for ended := false; !ended; {
+				f, err := c.ReadFrame()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if data, ok := f.(*http2.DataFrame); ok {
+					text, ended = text+string(data.Data()), data.StreamEnded()
+				}
+				if leaves && len(text) > n && !ended {
+					_ = c.WriteRSTStream(1, http2.ErrCodeCancel)
+					mu.Lock()
+					left++
+					mu.Unlock()
+					return
+				}
+			}
+			if text != lines(20) {
+				t.Errorf("got %q", text)
+			}
+		})
+	}
+	all.Wait()
+	until(t, "each is counted", func() bool {
+		c := server.Counts()
+		e := c.Endpoints[len(c.Endpoints)-1]
+		return c.InFlight == 0 && e.Requests == clients && e.Statuses[200] == clients
+	})
+}
+
+// When the server stops, streams without an end stop, those that end in time end, and the others are cut.
+func TestStream_Shutdown(t *testing.T) {
+	nothingLeft(t)
+	for _, protocol := range []string{"http/1.1", "h2"} {
+		server := start(t, config.Parse("m.yml", []byte(streaming)), listener.Options{})
+		var read []func() string
+		for _, path := range []string{"/forever", "/late"} {
+			if protocol == "h2" {
+				c := speak(t, server)
+				c.get(1, path)
+				c.until(1, http2.FrameData)
+				read = append(read, func() string {
+					for {
+						f, err := c.ReadFrame()
+						if err != nil {
+							return "cut"
+						}
+						if data, ok := f.(*http2.DataFrame); ok && data.StreamEnded() {
+							return "ended"
+						}
+					}
+				})
+				continue
+			}
+			resp, err := http.ReadResponse(bufio.NewReader(dial(t, server, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n")), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			read = append(read, func() string {
+				if _, err := io.ReadAll(resp.Body); err != nil {
+					return "cut"
+				}
+				return "ended"
+			})
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+		err := server.Shutdown(ctx)
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), "1 request was cut off") {
+			t.Errorf("%s: %v", protocol, err)
+		}
+		for i, want := range []string{"ended", "cut"} {
+			if got := read[i](); got != want {
+				t.Errorf("%s: stream %d %s, want %s", protocol, i, got, want)
+			}
+		}
+	}
+}
