@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -380,11 +381,39 @@ func (s *Server) writeStream(a *compile.Response, c *call) bool {
 	c.Reply.ContentType = a.ContentType
 	a.Stream.Begin(&f.cursor)
 	c.flow = f
-	f.next()
+	resumed := f.resume()
+	if f.next(); resumed && f.item == nil && c.Stopped == nil { // an EventSource does not come again
+		c.Reply.Status, c.Reply.ContentType, c.flow = fasthttp.StatusNoContent, "", nil
+	}
 	if c.Stopped != nil {
 		c.flow = nil
 	}
 	return c.Stopped == nil
+}
+
+// mostPassed is how many items of a stream are passed over at most for one that a client already has.
+const mostPassed = 100_000
+
+// resume passes over the items up to the one that the client got last, and reports whether there is such an item.
+// Otherwise the stream begins with its first item.
+func (f *flow) resume() bool {
+	r := &f.call.Request
+	last, ok := r.Header("Last-Event-ID")
+	if !ok || len(last) == 0 || !f.stream.Resume {
+		return false
+	}
+	random := r.Random
+	for range mostPassed {
+		if _, ok := f.cursor.Next(r); !ok {
+			break
+		}
+		if id, ok := f.cursor.ID(r); ok && bytes.Equal(id, last) {
+			return true
+		}
+	}
+	r.Random, r.Stopped = random, nil
+	f.stream.Begin(&f.cursor)
+	return false
 }
 
 // start makes a connection of HTTP/1.1 send the reply.

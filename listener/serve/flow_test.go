@@ -148,3 +148,37 @@ func TestFlow_NoLatency(t *testing.T) {
 		}
 	})
 }
+
+// A client that says which event it got last gets those after it.
+func TestFlow_LastEventID(t *testing.T) {
+	s := newServer(t, compile.Options{})
+	const items = "stream: [{times: 3, id: '{{loop.index}}', data: '{{loop.index}}'}, {data: end}, {id: last, if: 'query-params.last = \"1\"', data: z}]"
+	if err := s.Apply(config.Parse("m.yml", []byte("- endpoint: {path: /, response: {"+items+"}}\n- endpoint: {path: /whole, response: {"+items+", resume: false}}"))); err != nil {
+		t.Fatal(err)
+	}
+	whole := "id: 1\ndata: 1\n\nid: 2\ndata: 2\n\nid: 3\ndata: 3\n\ndata: end\n\n"
+	for _, c := range []struct{ path, last, want string }{
+		{"/", "", whole},
+		{"/", "2", "id: 3\ndata: 3\n\ndata: end\n\n"},
+		{"/", "3", "data: end\n\n"},
+		{"/", "4", whole},
+		{"/whole", "2", whole},
+		{"/?last=1", "last", "204"},
+	} {
+		var x wire.Exchange
+		x.Request.SetRequestURI(c.path)
+		x.Request.Header.SetHost("a")
+		x.Request.Header.Set("Last-Event-ID", c.last)
+		call := receive(asReceived(&x))
+		got := ""
+		if s.serve(call); call.flow != nil {
+			b, _ := call.flow.step(nil, true)
+			got = string(b)
+		} else {
+			got = fmt.Sprint(call.Reply.Status)
+		}
+		if got != c.want {
+			t.Errorf("%s after %q: got %q, want %q", c.path, c.last, got, c.want)
+		}
+	}
+}
