@@ -34,6 +34,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/internal/loglimit"
 	"mockserver/internal/pacer"
+	"mockserver/internal/sockio"
 	"mockserver/internal/wording"
 	"mockserver/listener/compile"
 	"mockserver/listener/observe/probe"
@@ -279,7 +280,7 @@ func (s *Server) listen() error {
 		network = "tcp4" // otherwise 0.0.0.0 would include all IPv6 addresses
 	}
 	l, err := wire.Listen(context.Background(), network, address, s.opts.ReusePort)
-	switch err = wire.Portable(err); {
+	switch err = sockio.Portable(err); {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("port %d of %s is in use by another program: %w", s.opts.Port, s.opts.Host, err)
 	case err != nil:

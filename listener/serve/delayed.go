@@ -63,7 +63,7 @@ func (d *delayed) Continue(b []byte, left bool) (reply []byte, next time.Time, l
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			last = true
+			reply, last = b[:0], true
 			d.server.logSurvived(d.conn, p)
 		}
 	}()

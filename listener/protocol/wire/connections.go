@@ -17,6 +17,7 @@ import (
 
 	"mockserver/internal/loglimit"
 	"mockserver/internal/pacer"
+	"mockserver/internal/sockio"
 )
 
 // Connections is a listener that knows the connections it accepted and the state of each, so that a
@@ -176,14 +177,14 @@ func (c *Connections) counts(err error) bool {
 	first := !scarce || !c.scarce
 	c.scarce = scarce
 	return first && slices.ContainsFunc([]syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM},
-		func(e syscall.Errno) bool { return errors.Is(Portable(err), e) })
+		func(e syscall.Errno) bool { return errors.Is(sockio.Portable(err), e) })
 }
 
 // passes reports whether accepting may succeed again after err: some resource has run out, the
 // client went away, a firewall forbade the connection, or the connection already has a network
 // error, which accept returns (accept(2), "Error handling").
 func passes(err error) bool {
-	err = Portable(err)
+	err = sockio.Portable(err)
 	return slices.ContainsFunc([]syscall.Errno{
 		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EPERM,
 		syscall.ENETDOWN, syscall.EPROTO, syscall.ENOPROTOOPT, syscall.EHOSTDOWN, syscall.EHOSTUNREACH,

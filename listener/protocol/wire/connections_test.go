@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -237,5 +238,12 @@ func dribble(w io.Writer, text string, pause time.Duration) {
 		if _, err := io.WriteString(w, text[i:i+1]); err != nil {
 			return // the server has closed the connection
 		}
+	}
+}
+
+// After some errors of Windows, another connection may be accepted.
+func TestErrorsOfWindowsPass(t *testing.T) {
+	if !passes(os.NewSyscallError("accept", syscall.Errno(10024))) || passes(os.NewSyscallError("accept", syscall.Errno(10048))) {
+		t.Error("passes does not know the errors of Windows")
 	}
 }
