@@ -10,6 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"mockserver/internal/http1"
 	"mockserver/listener/compile"
 	"mockserver/listener/compile/traffic"
 	"mockserver/listener/observe/record"
@@ -265,7 +266,7 @@ func (f *flow) Continue(b []byte, left bool) (out []byte, next time.Time, last b
 	}
 	broken := f.sent.End == record.EndBroken && !f.whole
 	if f.coded && !broken {
-		out = append(out, wire.LastChunk...)
+		out = append(out, http1.LastChunk...)
 	}
 	last = f.closes || broken || f.call.server.Stopping.Load() || conn.IsOld()
 	f.finish(false)

@@ -11,6 +11,7 @@ import (
 
 	"mockserver/fetcher/upstream"
 	"mockserver/internal/ascii"
+	"mockserver/internal/http1"
 	"mockserver/internal/pacer"
 	"mockserver/internal/semantics"
 	"mockserver/listener/compile"
@@ -183,7 +184,7 @@ func (s streams) send(c *call, st *h2.Stream, a *compile.Response) {
 
 // sendPieces sends an upstream's answer as it arrives.
 func (s streams) sendPieces(c *call, st *h2.Stream, block []byte) {
-	piece := wire.NewPiece()
+	piece := http1.NewPiece()
 	defer piece.Free()
 	defer c.passing.Close()
 	st.Begin(block)
