@@ -414,6 +414,10 @@ func TestStart_DoesNotWaitForStoredWebhooks(t *testing.T) {
 	if err := server.Close(); err != nil {
 		t.Error(err)
 	}
+	options.WebhookStore = "nats://ann:hidden@127.0.0.1:1"
+	if _, err := listener.Start(spec, options); err == nil || err.Error() != "the webhook store is a URL; expected the name of a directory" {
+		t.Errorf("a URL: %v", err)
+	}
 }
 
 // Problems that are found only while compiling also name the endpoint.
