@@ -461,6 +461,11 @@ func TestLoadCounting(t *testing.T) {
 		borders, at = append(borders, begun), append(at, served.Load())
 	}
 	o := mustRun(t, l)
+	for (o.Requests == 0 || at[0] == 0) && l.Duration < 20*time.Second { // on a busy machine
+		borders, at, l.Warmup, l.Duration = nil, nil, 2*l.Warmup, 2*l.Duration
+		served.Store(0)
+		o = mustRun(t, l)
+	}
 	if !slices.Equal(borders, []bool{true, false}) {
 		t.Fatalf("counting was called with %v", borders)
 	}
