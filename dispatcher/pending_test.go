@@ -49,12 +49,12 @@ func TestQueue_ListsWhatIsPending(t *testing.T) {
 
 func TestQueue_ListsWhyTheLastAttemptFailed(t *testing.T) {
 	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }))
-	defer busy.Close()
+	t.Cleanup(busy.Close)
 	hang, err := net.Listen("tcp", "127.0.0.1:0") // nothing accepts the connections
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer hang.Close()
+	t.Cleanup(func() { _ = hang.Close() })
 	silent := hang.Addr().String()
 	halting := scripted(t, func(_ int, c net.Conn) {
 		if in := bufio.NewReader(c); readRequest(in) {
@@ -69,41 +69,44 @@ func TestQueue_ListsWhyTheLastAttemptFailed(t *testing.T) {
 		{"https://" + silent, "no connection to https://" + silent + " within 500ms, attempt 1 of 3"}, // TLS never begins
 		{"http://" + closedPort(t), "connection refused"},
 	} {
-		var failed failures
-		q := opened(t, Options{Failed: failed.add})
-		w := hook(c.url)
-		if strings.Contains(c.want, "500ms") { // a target that responds does so in time
-			w.Timeout = 500 * time.Millisecond
-		}
-		w.Retry = Retry{Attempts: 3, Backoff: time.Hour, MaxBackoff: time.Hour}
-		enqueue(q, NewDelivery(w, 0, 1, Parts{}), time.Now())
-		until(t, q, "it waits for its second attempt", func(s Stats) bool { return s.Retried == 1 })
-		list, _ := q.List(1)
-		if len(list) != 1 || list[0].Attempt != 1 || !strings.Contains(list[0].LastError, c.want) {
-			t.Fatalf("%s: listed %+v, want %q", c.url, list, c.want)
-		}
-		if c.want != "status 503" && !strings.Contains(failed.String(), c.want) {
-			t.Errorf("%s: Failed was called with %v, want %q", c.url, &failed, c.want)
-		}
-		if gone := q.GivenUp(); len(gone) != 0 {
-			t.Errorf("%s: one that waits for another attempt is given up: %+v", c.url, gone)
-		}
-		if err := q.Cancel(list[0].ID); err != nil {
-			t.Fatal(err)
-		}
-		once := *w
-		once.Retry = Retry{}
-		for range 2 {
-			enqueue(q, NewDelivery(&once, 0, 1, Parts{}), time.Now())
-		}
-		until(t, q, "both are given up", func(s Stats) bool { return s.Dead == 2 })
-		if gone := q.GivenUp(); len(gone) != 1 || gone[0].Count != 2 || gone[0].URL != c.url || gone[0].Webhook != "test" || !strings.Contains(gone[0].LastError, strings.Replace(c.want, " of 3", " of 1", 1)) {
-			t.Errorf("%s: given up are %+v, want two for %q", c.url, gone, c.want)
-		}
-		enqueue(q, NewDelivery(w, time.Hour, 1, Parts{}), time.Now())
-		if list, _ := q.List(1); len(list) != 1 || list[0].LastError != "" {
-			t.Errorf("%s: one that was never sent is listed as %+v", c.url, list)
-		}
+		t.Run(c.url, func(t *testing.T) {
+			t.Parallel() // some attempts take half a second
+			var failed failures
+			q := opened(t, Options{Failed: failed.add})
+			w := hook(c.url)
+			if strings.Contains(c.want, "500ms") { // a target that responds does so in time
+				w.Timeout = 500 * time.Millisecond
+			}
+			w.Retry = Retry{Attempts: 3, Backoff: time.Hour, MaxBackoff: time.Hour}
+			enqueue(q, NewDelivery(w, 0, 1, Parts{}), time.Now())
+			until(t, q, "it waits for its second attempt", func(s Stats) bool { return s.Retried == 1 })
+			list, _ := q.List(1)
+			if len(list) != 1 || list[0].Attempt != 1 || !strings.Contains(list[0].LastError, c.want) {
+				t.Fatalf("%s: listed %+v, want %q", c.url, list, c.want)
+			}
+			if c.want != "status 503" && !strings.Contains(failed.String(), c.want) {
+				t.Errorf("%s: Failed was called with %v, want %q", c.url, &failed, c.want)
+			}
+			if gone := q.GivenUp(); len(gone) != 0 {
+				t.Errorf("%s: one that waits for another attempt is given up: %+v", c.url, gone)
+			}
+			if err := q.Cancel(list[0].ID); err != nil {
+				t.Fatal(err)
+			}
+			once := *w
+			once.Retry = Retry{}
+			for range 2 {
+				enqueue(q, NewDelivery(&once, 0, 1, Parts{}), time.Now())
+			}
+			until(t, q, "both are given up", func(s Stats) bool { return s.Dead == 2 })
+			if gone := q.GivenUp(); len(gone) != 1 || gone[0].Count != 2 || gone[0].URL != c.url || gone[0].Webhook != "test" || !strings.Contains(gone[0].LastError, strings.Replace(c.want, " of 3", " of 1", 1)) {
+				t.Errorf("%s: given up are %+v, want two for %q", c.url, gone, c.want)
+			}
+			enqueue(q, NewDelivery(w, time.Hour, 1, Parts{}), time.Now())
+			if list, _ := q.List(1); len(list) != 1 || list[0].LastError != "" {
+				t.Errorf("%s: one that was never sent is listed as %+v", c.url, list)
+			}
+		})
 	}
 }
 

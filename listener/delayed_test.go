@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -23,21 +24,21 @@ func TestDelayed_TheEndOfTheServer(t *testing.T) {
 		server := listenertest.Start(t, config.Parse("m.yml", fmt.Appendf(nil, `
 - endpoint:
     path: "/late/:id"
-    latency: {min: 2s}
+    latency: {min: 500ms}
     capacity: {concurrent: %d}
     response: {status: 201, headers: {X-Id: "{{path-params.id}}"}, body: "late {{path-params.id}}"}
 `, clients)), options)
-		ask := func(id int) *bufio.Reader {
+		ask := func(id int) net.Conn {
 			conn := dial(t, server, fmt.Sprintf("GET /late/%d HTTP/1.1\r\nHost: a\r\nOrigin: http://b\r\n\r\n", id))
 			if id%2 == 1 {
 				_ = conn.Close() // the client leaves
 			}
-			return bufio.NewReader(conn)
+			return conn
 		}
-		var all []*bufio.Reader
+		var all []net.Conn
 		for id := range clients {
-			if in := ask(id); id%2 == 0 {
-				all = append(all, in)
+			if conn := ask(id); id%2 == 0 {
+				all = append(all, conn)
 			}
 		}
 		if options.Record != nil {
@@ -50,13 +51,14 @@ func TestDelayed_TheEndOfTheServer(t *testing.T) {
 		if options.Record != nil { // otherwise it is not known whether all requests have arrived
 			go func() { stopped <- server.Shutdown(context.Background()) }()
 		}
-		for i, in := range all {
-			resp, err := http.ReadResponse(in, nil)
+		for i, conn := range all {
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			want := fmt.Sprint(2 * i)
 			body, err := io.ReadAll(resp.Body)
+			_ = conn.Close() // otherwise the server waits for what it sends next
 			if err != nil || string(body) != "late "+want || resp.StatusCode != 201 || resp.Header.Get("X-Id") != want || resp.Header.Get("Access-Control-Allow-Origin") == "" || resp.Header.Get("Date") == "" {
 				t.Errorf("request %s: %d %q, %v, %v", want, resp.StatusCode, body, resp.Header, err)
 			}

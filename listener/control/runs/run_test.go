@@ -20,6 +20,7 @@ import (
 	"mockserver/config/settings"
 	"mockserver/dispatcher"
 	"mockserver/internal/harness"
+	"mockserver/internal/harness/volume"
 	"mockserver/internal/statistics"
 	"mockserver/listener/observe/arrivals"
 	"mockserver/listener/observe/record"
@@ -321,7 +322,10 @@ func TestRuns_ThePointsOfALongRunAreEvenlySpread(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := r.active
-	seconds := 3 * 24 * 3600
+	seconds := 8 * 3600
+	if volume.Full() {
+		seconds *= 9
+	}
 	for i := range seconds {
 		at := sampledFrom.Add(time.Duration(i+1) * (time.Second + time.Millisecond))
 		r.Sampled(verdict.Sample{Time: at, Seconds: 1.001, Rate: 10}, verdict.Verdict{Trusted: true})

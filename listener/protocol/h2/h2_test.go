@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -254,19 +255,22 @@ func (s *serving) drain() {
 
 // A connection that has reached its maximum age is also drained.
 func TestMaxAge(t *testing.T) {
-	t.Parallel()
-	s := serve(t, &answers{inline: true}, func(s *Server) { s.MaxAge = time.Millisecond })
-	c := s.dial(t).begin()
-	c.get(1, "/")
-	if got := c.response(1); got != "200 hello" {
-		t.Errorf("got %q", got)
-	}
-	if got := c.response(3); got != "closed" {
-		t.Errorf("got %q", got)
-	}
-	if err := <-s.ended; err != errDrained {
-		t.Errorf("the connection ended with %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c, _, ended := piped(t, func(s *Server) { s.MaxAge = time.Millisecond })
+		go func() {
+			c.begin()
+			c.get(1, "/")
+		}()
+		if got := c.response(1); got != "200 hello" {
+			t.Errorf("got %q", got)
+		}
+		if got := c.response(3); got != "closed" {
+			t.Errorf("got %q", got)
+		}
+		if err := <-ended; err != errDrained {
+			t.Errorf("the connection ended with %v", err)
+		}
+	})
 }
 
 // Requests that the server cuts off are counted once each: those without a response, without all of

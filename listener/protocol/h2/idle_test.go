@@ -15,7 +15,7 @@ import (
 // even with a header block in several frames.
 func TestPark_KeepsNoBuffers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, s, ended := piped(t)
+		c, s, ended := piped(t, nil)
 		frames := make(chan string)
 		go func() {
 			for _, id := range []uint32{1, 3} {
@@ -47,14 +47,18 @@ func TestPark_KeepsNoBuffers(t *testing.T) {
 	})
 }
 
-// piped returns a server and the client of its only connection, in a synctest bubble.
-func piped(t *testing.T) (c *client, s *Server, ended chan struct{}) {
+// piped returns a server, changed by change unless that is nil, and the client of its only connection,
+// in a synctest bubble.
+func piped(t *testing.T, change func(*Server)) (c *client, s *Server, ended chan error) {
 	one, other := net.Pipe()
-	s, ended = &Server{Handler: &answers{inline: true}, MaxBody: 1 << 20}, make(chan struct{})
+	s, ended = &Server{Handler: &answers{inline: true}, MaxBody: 1 << 20}, make(chan error, 1)
+	if change != nil {
+		change(s)
+	}
 	go func() {
-		_ = s.Serve(one, nil, 0)
+		err := s.Serve(one, nil, 0)
 		_ = one.Close()
-		close(ended)
+		ended <- err
 	}()
 	c = &client{T: t, Conn: other, Framer: http2.NewFramer(other, other)}
 	c.encoder = hpack.NewEncoder(&c.block)
@@ -85,7 +89,7 @@ func TestLate(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c, _, ended := piped(t)
+				c, _, ended := piped(t, nil)
 				frames := make(chan string)
 				go func() {
 					frames <- c.response(1)

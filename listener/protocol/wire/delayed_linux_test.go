@@ -109,7 +109,7 @@ func TestDelayed(t *testing.T) {
 			_, err := io.WriteString(conn, c.sent)
 			must(t, err)
 			if c.then != nil {
-				served.becomes(isDelayed)
+				served.becomes(t, isDelayed)
 				c.then(p, conn.(*net.TCPConn))
 			}
 			b := make([]byte, len(c.want))
@@ -127,7 +127,7 @@ func TestDelayed(t *testing.T) {
 			if strings.Contains(c.sent+c.want, "/2ms") || strings.Contains(c.sent, "close") {
 				nothingMore(t, in)
 			} else if c.over != "left" && name != "the server stops" {
-				served.becomes(isParked)
+				served.becomes(t, isParked)
 				asksFor(t, conn, in)
 				if got := <-h.over; got != "due" {
 					t.Errorf("the next one is over: %s", got)
@@ -150,7 +150,7 @@ func TestDelayed_IsDrained(t *testing.T) {
 	conn, in, served := p.client(t)
 	_, err := io.WriteString(conn, ask("/100ms", "Connection: close\r\n"))
 	must(t, err)
-	served.becomes(isDelayed)
+	served.becomes(t, isDelayed)
 	drained := make(chan bool)
 	go func() {
 		_ = p.End(0)

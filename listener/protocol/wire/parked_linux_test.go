@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"mockserver/internal/harness"
 	"mockserver/internal/pacer"
 	"mockserver/internal/pollset"
 )
@@ -87,9 +88,18 @@ func (p *parking) client(t *testing.T) (net.Conn, *bufio.Reader, *Connection) {
 }
 
 // becomes waits until the connection has a state.
-func (c *Connection) becomes(state uint32) {
-	for c.idle.Load() != state {
-	}
+func (c *Connection) becomes(t testing.TB, state uint32) {
+	t.Helper()
+	harness.Until(t, "the connection has another state", func() bool { return c.idle.Load() == state })
+}
+
+// parks waits until the connection has been idle for long enough to be parked.
+func (p *parking) parks(t testing.TB, c *Connection) {
+	t.Helper()
+	harness.Until(t, "the connection is parked", func() bool {
+		p.parkIdle()
+		return c.idle.Load() == isParked
+	})
 }
 
 // asks sends requests and reads the responses.
@@ -106,22 +116,21 @@ func asks(t *testing.T, conn io.Writer, in io.Reader, sent string, n int) {
 // A connection waits without a goroutine before its first request, after it, and again once it has
 // been idle for some time; its requests are served whenever they come, and its last one once.
 func TestParked_IsServed(t *testing.T) {
+	t.Parallel() // a connection is idle for a second, twice
 	p := parks(t)
 	conn, in, c := p.client(t)
-	c.becomes(isParked)
+	c.becomes(t, isParked)
 	asks(t, conn, in, whole[:10], 0) // parked until then, and in the goroutine with a part of a head
-	c.becomes(isBusy)
+	c.becomes(t, isBusy)
 	asks(t, conn, in, whole[10:], 1)
-	c.becomes(isParked)
+	c.becomes(t, isParked)
 	for range 3 {
 		asks(t, conn, in, whole, 1)
 	}
 	asks(t, conn, in, whole+whole+whole, 3)
 	for range 2 {
-		for c.idle.Load() == isBusy {
-		}
-		for p.parkIdle(); c.idle.Load() != isParked; p.parkIdle() {
-		}
+		harness.Until(t, "its goroutine waits", func() bool { return c.idle.Load() != isBusy })
+		p.parks(t, c)
 		asks(t, conn, in, whole, 1)
 	}
 	asks(t, conn, in, whole, 1)
@@ -144,7 +153,7 @@ func TestParked_AtOnceWhileMemoryIsShort(t *testing.T) {
 	if state := c.idle.Load(); state == isIdle || state == isLeaving {
 		t.Errorf("it is not parked: state %d", state)
 	}
-	c.becomes(isParked)
+	c.becomes(t, isParked)
 	asks(t, conn, in, whole, 1)
 }
 
@@ -169,8 +178,7 @@ func TestParked_Ends(t *testing.T) {
 			if requests > 0 {
 				asks(t, conn, in, whole, 1)
 			}
-			for all := p.all(); len(all) == 0 || all[0].idle.Load() != isParked; all = p.all() {
-			}
+			harness.Until(t, "it is parked", func() bool { all := p.all(); return len(all) > 0 && all[0].idle.Load() == isParked })
 			end(p, conn)
 			if rest, err := io.ReadAll(in); len(rest) > 0 || err != nil {
 				t.Errorf("%s, after %d requests: %q, %v", name, requests, rest, err)
@@ -186,7 +194,7 @@ func TestParked_LastCall(t *testing.T) {
 	p := parks(t)
 	conn, in, c := p.client(t)
 	asks(t, conn, in, whole, 1)
-	c.becomes(isParked)
+	c.becomes(t, isParked)
 	must(t, p.End(time.Hour))
 	p.ExpireIdle()
 	asks(t, conn, in, whole, 1)

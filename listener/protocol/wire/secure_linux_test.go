@@ -38,8 +38,7 @@ func TestSecure_KeepsNoBuffersWhileParked(t *testing.T) {
 	body := strings.Repeat("x", 100<<10)
 	for range 2 {
 		asks(t, conn, in, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 102400\r\n\r\n"+body, 1)
-		for p.parkIdle(); c.idle.Load() != isParked; p.parkIdle() {
-		}
+		p.parks(t, c)
 		resumed.Lock()
 		for _, place := range [...]string{"rawInput", "hand"} {
 			b := reflect.ValueOf(c.secured.Conn).Elem().FieldByName(place)

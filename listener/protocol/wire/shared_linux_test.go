@@ -80,7 +80,7 @@ func TestShared_WhatIsLeftToOthers(t *testing.T) {
 	} {
 		p, shared, others := sharingBy(t, h)
 		client, in, conn := p.client(t)
-		conn.becomes(isParked)
+		conn.becomes(t, isParked)
 		for len(others) > 0 { // the one that has parked it
 			<-others
 		}
@@ -115,7 +115,7 @@ func TestShared_NotForLong(t *testing.T) {
 		return err
 	}})
 	client, in, conn := p.client(t)
-	conn.becomes(isParked)
+	conn.becomes(t, isParked)
 	for len(others) > 0 {
 		<-others
 	}
@@ -144,7 +144,7 @@ func TestShared_OnceIfRequestsAreSlow(t *testing.T) {
 		return err
 	}}})
 	client, in, conn := p.client(t)
-	conn.becomes(isParked)
+	conn.becomes(t, isParked)
 	for range 4 {
 		asks(t, client, in, strings.Replace(whole, "/ ", "/slow ", 1), 1)
 	}
