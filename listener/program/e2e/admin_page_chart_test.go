@@ -92,6 +92,41 @@ func TestPage_WebhooksThatWereGivenUpAreListed(t *testing.T) {
 	p.clean()
 }
 
+// unexplained finds the columns, tiles and charts without a sentence about them, which is a title and
+// in a legend.
+const unexplained = `((legends) => [...document.querySelectorAll("thead th, figure, #figures > div, .figures > div")].filter((e) =>
+	e.title.split(" ").length < 3 || !legends.some((text) => text.includes(e.title.replace(/[.]$/, "")))).map((e) => e.textContent.slice(0, 40) + ": " + e.title)
+)([...document.querySelectorAll(".meanings dd, caption")].map((e) => e.textContent))`
+
+// Every column, tile and chart of the page, of reports and of comparisons is explained.
+func TestPage_EverythingIsExplained(t *testing.T) {
+	t.Parallel()
+	replica := unusedAddresses(t, 1)[0]
+	mock := Serving(t, paged+"- resource: {path: /notes, data: {name: notes}}\n", "--admin", replica, "--fleet", replica)
+	admin := AdminOf(mock)
+	for _, run := range []string{"1", "2"} {
+		if got := admin.Do("POST", "/__admin/runs", `{"name": "a run", "schedule": {"rate": 100}}`); got.Status != 201 {
+			t.Fatal(got)
+		}
+		for _, path := range []string{"/slow", "/users/1", "/users", "/notes"} {
+			mock.Get(path)
+		}
+		admin.Do("POST", "/__admin/runs/"+run+"/stop", "")
+	}
+	p := browse(t, admin, "#endpoints")
+	p.says("#endpoints tbody", "GET /slow")
+	for _, where := range []string{"", "__admin/runs/1/report", "__admin/runs/compare?a=1&b=2&format=html"} {
+		if where != "" {
+			p.must(chromedp.Navigate(admin.URL + "/" + where))
+		}
+		p.until("document.querySelectorAll('thead th').length > 10 && document.querySelectorAll('.meanings dd').length > 8")
+		for _, text := range js[[]string](p, unexplained) {
+			t.Errorf("/%s: no explanation of %s", where, text)
+		}
+	}
+	p.clean()
+}
+
 // A report of 20 endpoints takes four screens, and the first has what matters most.
 func TestReport_IsShortAndPrints(t *testing.T) {
 	t.Parallel()

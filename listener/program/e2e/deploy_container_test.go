@@ -178,7 +178,14 @@ func TestContainer_TheBuildContextIsSourceOnly(t *testing.T) {
 		}
 		harness.WriteFile(t, dir, name, string(text))
 	}
-	want := []string{"LICENSE", "config/load.go", "go.mod", "go.sum", "listener/control/admin/openapi.json", "listener/control/admin/page/page.js", "listener/control/runs/report/report.html", "main.go"}
+	list := exec.Command("go", "list", "-f", `{{range .EmbedFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}`, "./...")
+	list.Dir = File()
+	embedded, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := append(strings.Fields(strings.ReplaceAll(string(embedded), File()+"/", "")), "LICENSE", "config/load.go", "go.mod", "go.sum", "main.go")
+	slices.Sort(want)
 	for _, name := range append([]string{
 		".git/config", ".git/hooks/a.go", ".env", "mocks/private.yml", "deploy/app/key.pem", "mockserver", "dist/a.go", "id_rsa",
 		"main_test.go", "internal/harness/harness.go", "config/load_test.go", "config/testdata/a.go", "config/notes.txt", "config/a.js", "listener/control/admin/page/notes.txt", ".ci/tools/a.go", "README.md",

@@ -59,7 +59,9 @@ export class Chart {
     const [left, right, upper, lower] = plot;
     const x = (share) => left + share * (right - left);
     const y = (value) => lower - (lower - upper) * value / top;
-    const shapes = (this.runs ?? []).flatMap((run) => marked(run, place, x, plot, size));
+    const runs = (this.runs ?? []).map((run) => ({ name: run.name, from: x(place(Date.parse(run.begin) / 1000)), to: run.end ? x(place(Date.parse(run.end) / 1000)) : right }));
+    const shapes = runs.flatMap((run) => marked(run, Math.min(right, ...runs.map((other) => other.from).filter((from) => from > run.from)), plot, size));
+    if (!values.flat().some(Number.isFinite)) shapes.push(label("nothing measured yet", (left + right) / 2, (upper + lower) / 2, "middle"));
     marks.forEach((mark, i) => shapes.push(
       shape("line", { class: "rule", x1: left, x2: right, y1: y(mark), y2: y(mark) }),
       label(texts[i], left - size / 2, y(mark) + size / 3, "end")));
@@ -87,12 +89,13 @@ const label = (text, x, y, anchor) => shape("text", { class: "tick", x, y, "text
 
 const swatch = (i) => shape("svg", { class: "swatch", viewBox: "0 0 36 14", "aria-hidden": "true" }, shape("path", { class: "line s" + (i + 1), d: "M2 7H34" }));
 
-// marked returns the shapes that mark a run: its time, and as much of its name as fits.
-function marked(run, place, x, [left, right, upper, lower], size) {
-  const from = Math.max(x(place(Date.parse(run.begin) / 1000)), left);
-  const to = run.end ? Math.min(x(place(Date.parse(run.end) / 1000)), right) : right;
+// marked returns the shapes that mark a run {name, from, to}: its time, and as much of its name as fits
+// before the next run.
+function marked(run, next, [left, right, , lower], size) {
+  const from = Math.max(run.from, left);
+  const to = Math.min(run.to, right);
   if (to <= from) return [];
-  const fits = Math.floor((to - from) / (size * 0.62));
+  const fits = Math.floor((next - from) / (size * 0.62));
   const name = run.name.length <= fits ? run.name : fits > 4 ? run.name.slice(0, fits - 1) + "…" : "";
   return [
     shape("rect", { class: "run", x: from, y: 0, width: Math.max(to - from, 1), height: lower }, shape("title", {}, "run " + run.name)),

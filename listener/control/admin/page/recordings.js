@@ -34,7 +34,7 @@ export class Recordings {
         { name: "p99", title: "p99", about: "99 of 100 responses began within this time.", number: true, value: (r) => r.first_byte.p99, text: (r) => ms(r.first_byte.p99) },
         { name: "p99_9", title: "p99.9", about: "999 of 1,000 responses began within this time.", number: true, value: (r) => r.first_byte.p99_9, text: (r) => ms(r.first_byte.p99_9) },
         { name: "statuses", title: "Statuses", about: "Responses by status.", kind: "wide", text: statuses },
-        { name: "actions", title: "Actions", kind: "wide", cell: (row) => this.buttons(row) },
+        { name: "actions", title: "Actions", about: "Its files for mockserver import, and what stops it.", kind: "wide", cell: (row) => this.buttons(row) },
       ],
     });
     this.table.look = (r) => (r.dropped > 0 ? "broken" : "");

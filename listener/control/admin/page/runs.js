@@ -48,7 +48,7 @@ export class Runs {
         { name: "requests", title: "Requests", about: "Requests that were answered in it.", number: true, value: (r) => r.requests, text: (r) => count(r.requests) },
         { name: "rate", title: "Rate/s", about: "Requests a second.", number: true, value: (r) => r.rate, text: (r) => rate(r.rate) },
         { name: "verdict", title: "Timing", about: "Whether its timing can be trusted.", value: word, text: word },
-        { name: "actions", title: "Actions", kind: "wide", cell: (row) => this.buttons(row) },
+        { name: "actions", title: "Actions", about: "Its report, and what stops or deletes it.", kind: "wide", cell: (row) => this.buttons(row) },
       ],
     });
     this.made = new Map(); // buttons, by the ID of the run

@@ -28,7 +28,7 @@ export class State {
         { name: "conflicts", title: "Conflicts", about: "Requests that were answered again because rows that they had read had changed.", number: true, value: (s) => s.conflicts, text: (s) => count(s.conflicts) },
         { name: "given-up", title: "Given up", about: "Changes that were dropped for lack of room.", number: true, value: (s) => s.given_up, text: (s) => count(s.given_up) },
         { name: "operations", title: "Operations", about: "Operations of requests, and their results.", kind: "wide", text: (s) => done(s.operations) },
-        { name: "actions", title: "Actions", kind: "wide", cell: (row) => this.buttons(row) },
+        { name: "actions", title: "Actions", about: "Shows its rows or changes, or drops the changes.", kind: "wide", cell: (row) => this.buttons(row) },
       ],
     });
     this.table.look = (s) => (s.given_up > 0 ? "broken" : "");

@@ -114,6 +114,8 @@ export class Table {
       else cell.removeAttribute("aria-sort");
     });
     this.box.hidden = picked.length === 0;
+    if (this.filter) this.filter.parentElement.hidden = this.rows.length === 0;
+    if (this.meanings) this.meanings.hidden = this.rows.length === 0;
     this.nothing.hidden = picked.length > 0;
     setText(this.nothing, this.rows.length === 0 ? this.empty : "Nothing matches the filter.");
     this.pages.hidden = pages === 1;

@@ -53,7 +53,7 @@ export class Webhooks {
         { name: "to", title: "To", about: "Method and URL that it is sent to.", kind: "wide", value: (w) => w.url, text: (w) => w.method + " " + w.url },
         { name: "due", title: "Due", about: "When the next attempt is due.", number: true, value: (w) => Date.parse(w.due), text: due },
         { name: "attempt", title: "Attempts", about: "Attempts so far.", number: true, value: (w) => w.attempt, text: (w) => count(w.attempt) },
-        { name: "actions", title: "Actions", kind: "wide", cell: (row) => this.buttons(row) },
+        { name: "actions", title: "Actions", about: "Sends it now, or cancels it.", kind: "wide", cell: (row) => this.buttons(row) },
       ],
     });
   }

@@ -1,5 +1,5 @@
-// Shows the values of a chart where the pointer is, or where the arrow keys move. Reports contain this
-// script, and the admin page loads it.
+// Shows the values of a chart where the pointer is, or where the arrow keys move, and what the columns of
+// a report mean. Reports contain this script, and the admin page loads it.
 
 // reading makes an SVG chart readable. points returns {at, text} for each value, in order: at is its
 // place as a share of the width of the plot, and text has a line for each curve. The function that is
@@ -61,4 +61,11 @@ for (const figure of document.querySelectorAll("figure:has(tr[data-at])")) {
     text: [...row.cells].map((cell, i) => (i > 0 ? names[i] + ": " : "") + cell.textContent).join("\n"),
   }));
   reading(figure.querySelector("svg.chart"), () => points);
+}
+
+// The legends of a report explain its columns and tiles; the same is shown at the pointer.
+const meanings = new Map([...document.querySelectorAll(".meanings dt")].map((name) => [name.textContent, name.nextElementSibling.textContent]));
+for (const cell of document.querySelectorAll("thead th, .figures dt")) {
+  const about = meanings.get(cell.textContent);
+  if (about && !cell.title) (cell.closest(".figures div") ?? cell).title = about;
 }
