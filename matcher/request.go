@@ -55,14 +55,14 @@ type Request struct {
 	segments       [][]byte // decoded segments of an escaped path; empty until needed
 	host           []byte   // normalized; nil until needed
 	json           json.Value
-	parsed         bool          // json has been parsed
 	response       json.Value    // the body of Response
-	responseParsed bool          // response has been parsed
 	fields         []json.Member // members of json, if it is an object; one more than fieldsKept if there are more
 	form           *multipart.Form
-	formed         bool // form has been parsed
 	now            time.Time
 	found          *found // nil until a router is first used
+	parsed         bool   // json has been parsed
+	responseParsed bool   // response has been parsed
+	formed         bool   // form has been parsed
 }
 
 const (

@@ -106,6 +106,7 @@ func (s streams) Answer(st *h2.Stream) h2.Later {
 	a := s.matchDirectly(c)
 	if a == nil || !a.Immediate {
 		c.server = s.Server
+		c.Shrink()
 		return laterStream{c}
 	}
 	c.immediate = true

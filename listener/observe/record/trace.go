@@ -19,8 +19,6 @@ type Trace struct {
 	Counters *Counters     // counters of the endpoint; nil if none
 	Endpoint string        // name of the endpoint; "" until it is known
 	Fault    string        // one of policy.FaultTypes; "" if none
-	Limited  bool          // answered 429 by a rate limit
-	Refused  bool          // answered 503 by a capacity
 	Instead  string        // code of the failure that the latency injected; "" if none
 	Declared time.Duration // the latency drawn for the request plus its wait in a queue
 	Waited   time.Duration // the part of Declared that passed while it was served
@@ -28,6 +26,8 @@ type Trace struct {
 	Upstream time.Duration // how long it waited for an upstream or a remote body
 	Place    time.Duration // the part of Upstream spent waiting for a place at the upstream
 	Proxied  bool          // the request was passed to an upstream, which may have failed
+	Limited  bool          // answered 429 by a rate limit
+	Refused  bool          // answered 503 by a capacity
 	Timed    bool          // the request had a latency, which is over
 	Streamed Streamed      // what a streamed reply sent; zero for any other reply
 }

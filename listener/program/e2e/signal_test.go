@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"mockserver/internal/harness"
+	"mockserver/internal/harness/volume"
 )
 
 // result is the outcome of a request that was sent in the background.
@@ -237,7 +238,7 @@ func TestSignal_RequestsThatWereSentAreServed(t *testing.T) {
 	// a busy machine.
 	for slow := true; slow; {
 		began := time.Now()
-		conns = requesting(t, p)
+		conns = requesting(t, p, 100, "/a")
 		slow = time.Since(began) > 5*time.Second
 	}
 	p.Signal(syscall.SIGTERM)
@@ -251,10 +252,36 @@ func TestSignal_RequestsThatWereSentAreServed(t *testing.T) {
 	}
 }
 
-// requesting returns connections that were accepted before each of them sent a request.
-func requesting(t *testing.T, p *Process) (conns []net.Conn) {
+// Requests that wait for their latency are answered after the signal, and no connection is reset. With
+// MOCKSERVER_VOLUME_TESTS=1, there are 9,000 of them.
+func TestSignal_RequestsThatWaitAreServed(t *testing.T) {
+	NeedsProcess(t)
+	t.Parallel()
+	many, latency := 200, "1s"
+	if volume.Full() {
+		many, latency = 9000, "5s"
+	}
+	p := Serving(t, One("fine")+"- endpoint: {path: /late, latency: {min: "+latency+"}, response: {body: late}}\n", "--grace", "10m")
+	conns := requesting(t, p, many, "/late")
+	p.Signal(syscall.SIGTERM)
+	failed := 0
+	for _, conn := range conns {
+		all, err := io.ReadAll(conn) // up to the end of the connection
+		if text := string(all); err != nil || !strings.HasPrefix(text, "HTTP/1.1 200 ") || !strings.HasSuffix(text, "\r\n\r\nlate") {
+			if failed++; failed < 5 {
+				t.Errorf("got %q, %v", all, err)
+			}
+		}
+	}
+	if code := p.Exit(); code != 0 || failed > 0 {
+		t.Errorf("got exit code %d, want 0; %d of %d requests failed", code, failed, many)
+	}
+}
+
+// requesting returns n connections that were accepted before each of them sent a request for path.
+func requesting(t *testing.T, p *Process, n int, path string) (conns []net.Conn) {
 	t.Helper()
-	for range 100 {
+	for range n {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 		if err != nil {
 			t.Fatal(err)
@@ -276,7 +303,7 @@ func requesting(t *testing.T, p *Process) (conns []net.Conn) {
 		t.Fatalf("got %q, %v", line, err)
 	}
 	for _, conn := range conns {
-		if _, err := io.WriteString(conn, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+		if _, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// A connection that has been idle for a while keeps no buffers, and continues when it is needed,
+// A connection reads small requests into a small buffer. Idle for a while, it keeps no buffers, and continues when it is needed,
 // even with a header block in several frames.
 func TestPark_KeepsNoBuffers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -25,9 +25,21 @@ func TestPark_KeepsNoBuffers(t *testing.T) {
 		}()
 		c.begin()
 		c.open(1, false)
+		synctest.Wait()
+		for conn := range s.conns {
+			if got := len(*conn.source.buffer); got != firstSize {
+				t.Errorf("the buffer for small requests has %d bytes", got)
+			}
+		}
 		_ = c.WriteData(1, true, make([]byte, maxFrame))
 		if got := len(<-frames); got != len("200 ")+maxFrame {
 			t.Errorf("got %d bytes", got)
+		}
+		synctest.Wait()
+		for conn := range s.conns {
+			if got := len(*conn.source.buffer); got != readSize {
+				t.Errorf("after a large body, the buffer has %d bytes", got)
+			}
 		}
 		<-time.After(2*parkTime + tick) // bubble time
 		synctest.Wait()

@@ -38,6 +38,7 @@ const (
 	parkTime  = time.Second     // after which an idle connection gives its buffers back, at the next tick
 	outSize   = 64 << 10        // bytes in the write buffer beyond which bodies wait
 	maxOut    = 256 << 10       // bytes in the write buffer beyond which nothing more is read
+	firstSize = 1 << 10         // bytes that a connection reads at a time at first, and after it was parked
 	readSize  = 16 << 10
 	keptBody  = 256 << 10 // the largest buffer of a body that is kept for other streams
 	keptLines = 64 << 10

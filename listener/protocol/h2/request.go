@@ -12,20 +12,20 @@ import (
 // 9113 section 8: a malformed request resets the stream. Errors that HTTP/1.1 also has, such as an
 // invalid host, are left to Server.Check.
 type request struct {
-	text    []byte // method, target, authority, and the lines of the fields
-	cookies []byte // the values of all Cookie fields, which clients split
-	ends    [3]int // of method, target and authority in text
-	host    [2]int // where the value of the Host field begins and ends in text; 0 for none
+	text    []byte   // method, target, authority, and the lines of the fields
+	cookies []byte   // the values of all Cookie fields, which clients split
+	ends    [3]int32 // of method, target and authority in text
+	host    [2]int32 // where the value of the Host field begins and ends in text; 0 for none
 
 	wrong    string // what is malformed; "" for nothing
 	size     int    // of the fields, as SETTINGS_MAX_HEADER_LIST_SIZE counts
+	hosts    int
+	length   int    // Content-Length; -1 for none
 	pseudo   pseudo // the pseudo-header fields that were present
 	regular  bool   // a regular field has begun the lines
 	isHTTP   bool   // the scheme is http or https
 	trailing bool   // these are trailers, which are checked and dropped
 
-	hosts    int
-	length   int // Content-Length; -1 for none
 	expects  bool
 	unmet    bool // it expects something other than 100-continue
 	prefers  bool
@@ -114,7 +114,7 @@ func (q *request) enterLines(v *values) {
 	q.regular = true
 	for i := range v {
 		q.text = append(q.text, v[i]...)
-		q.ends[i] = len(q.text)
+		q.ends[i] = int32(len(q.text))
 	}
 	if v[2] != "" {
 		q.line("host", v[2])
@@ -152,7 +152,8 @@ func (q *request) regularField(f hpack.HeaderField) {
 			q.text = q.text[:begin]
 			return
 		}
-		q.host = [2]int{len(q.text) + len("host: "), len(q.text) + len("host: ") + len(f.Value)}
+		begin := int32(len(q.text) + len("host: "))
+		q.host = [2]int32{begin, begin + int32(len(f.Value))}
 	case "content-length":
 		q.contentLength(f.Value)
 	case "expect":

@@ -25,7 +25,11 @@ type source struct {
 	stays     bool      // the idle connection needs its goroutine
 }
 
-var buffers = sync.Pool{New: func() any { b := make([]byte, readSize); return &b }}
+// A connection begins with a small buffer, and has a large one from when it fills that until it is parked.
+var (
+	small = sync.Pool{New: func() any { b := make([]byte, firstSize); return &b }}
+	large = sync.Pool{New: func() any { b := make([]byte, readSize); return &b }}
+)
 
 // Read reads for the framer.
 func (s *source) Read(b []byte) (int, error) {
@@ -53,23 +57,35 @@ func (s *source) await() error {
 func (s *source) begin(read []byte) {
 	s.now = time.Now()
 	s.looked = s.now
-	s.acquire()
-	if len(read) > len(*s.buffer) {
-		larger := make([]byte, len(read))
-		s.buffer = &larger
-	}
+	s.acquire(len(read))
 	s.w = copy(*s.buffer, read)
 }
 
-func (s *source) acquire() {
-	if s.buffer == nil {
-		s.buffer = buffers.Get().(*[]byte)
+// acquire makes the buffer, which is empty, large enough for n bytes.
+func (s *source) acquire(n int) {
+	if s.buffer != nil && len(*s.buffer) >= n {
+		return
+	}
+	s.release()
+	switch {
+	case n <= firstSize:
+		s.buffer = small.Get().(*[]byte)
+	case n <= readSize:
+		s.buffer = large.Get().(*[]byte)
+	default:
+		b := make([]byte, n)
+		s.buffer = &b
 	}
 }
 
 func (s *source) release() {
-	if s.buffer != nil && len(*s.buffer) == readSize {
-		buffers.Put(s.buffer)
+	if s.buffer != nil {
+		switch len(*s.buffer) {
+		case firstSize:
+			small.Put(s.buffer)
+		case readSize:
+			large.Put(s.buffer)
+		}
 	}
 	s.buffer = nil
 }
@@ -79,6 +95,9 @@ func (s *source) release() {
 // deadline.
 func (s *source) fill() error {
 	c := s.c
+	if s.w == firstSize { // it was full
+		s.acquire(readSize)
+	}
 	s.r, s.w = 0, 0
 	for waits := false; ; waits = true {
 		parks := s.arm(waits) && !s.stays
@@ -99,7 +118,7 @@ func (s *source) fill() error {
 		n, err := c.nc.Read(room)
 		s.now = time.Now()
 		if n > 0 {
-			if s.acquire(); len(room) == 1 {
+			if s.acquire(1); len(room) == 1 {
 				(*s.buffer)[0] = s.one[0]
 			}
 			s.w, s.idleSince, s.stays = n, time.Time{}, false

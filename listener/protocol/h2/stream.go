@@ -19,16 +19,16 @@ type Stream struct {
 	Room []byte
 
 	c       *conn
-	id      uint32
 	arrived time.Time // when the last byte of the request arrived; until then, its latest frame
 	begun   time.Time // when its first frame arrived
 	request request
 	response
 	spoil  string
 	timer  *time.Timer
-	inline bool  // the goroutine that reads the connection, or the pacer, answers it, and flushes later
 	later  Later // continues a request that waits without a goroutine; nil for any other
 	entry  pacer.Entry
+	id     uint32
+	inline bool // the goroutine that reads the connection, or the pacer, answers it, and flushes later
 
 	// The lock of the connection guards the fields below.
 	received bool // the request is complete
@@ -53,12 +53,12 @@ type Stream struct {
 type response struct {
 	// after is called when the response has been written, or cannot be written.
 	after         func(written time.Time)
-	sending       bool // the Handler has sent the response
-	following     bool // after is to be called
-	followed      bool // after was queued
+	sending       bool   // the Handler has sent the response
+	following     bool   // after is to be called
+	followed      bool   // after was queued
+	ending        ending // what follows the body
 	body          []byte
 	sent, allowed int       // of body: sent, and due to be sent
-	ending        ending    // what follows the body
 	answerBegun   time.Time // when a body that could not be sent at once began to be sent
 	progress      time.Time // when the last part of it was sent
 }
