@@ -30,15 +30,15 @@ type call struct {
 	values     []byte            // the values made by the endpoint's let
 	following  *following        // its webhooks, which start when the response is written; nil for none
 	server     *Server
-	connection string  // the value of the Connection header of the reply to a plain request; "" for none
-	paced      bool    // its latency may be waited for without a goroutine
-	waits      bool    // serving it has returned, and goes on with resume
-	panicked   bool    // serving the call has panicked, so its state is unknown
-	buffered   bool    // upstream responses are read completely, and written like any other
-	immediate  bool    // answered immediately, so it never shows up as in progress
-	direct     bool    // it is answered within the read of its connection, so it must not wait
-	again      bool    // it must be answered again, outside of that read
-	passing    passing // the answer of an upstream; last, because only its first word is read for each request
+	connection string   // the value of the Connection header of the reply to a plain request; "" for none
+	paced      bool     // its latency may be waited for without a goroutine
+	waits      bool     // serving it has returned, and goes on with resume
+	panicked   bool     // serving the call has panicked, so its state is unknown
+	buffered   bool     // upstream responses are read completely, and written like any other
+	immediate  bool     // answered immediately, so it never shows up as in progress
+	direct     bool     // it is answered within the read of its connection, so it must not wait
+	again      bool     // it must be answered again, outside of that read
+	passing    *passing // the answer of an upstream; nil before the first one, and then kept for others
 }
 
 // calls holds unused calls. A new call has an empty 200 reply.

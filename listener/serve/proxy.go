@@ -26,6 +26,9 @@ type passing struct {
 
 // endPassing releases the exchange with an upstream.
 func (c *call) endPassing() {
+	if c.passing == nil {
+		return
+	}
 	if x := c.passing.Exchange; x != nil {
 		c.passing.capture.End(x, recording.CodeLeft, record.StatusLeft) // the rest of its body was not read
 		x.Free()
@@ -38,7 +41,10 @@ func (c *call) endPassing() {
 func (s *Server) pass(a *compile.Response, c *call) bool {
 	p := a.Proxy
 	c.endPassing()
-	x := &c.passing
+	if c.passing == nil {
+		c.passing = new(passing)
+	}
+	x := c.passing
 	var waited time.Duration
 	if rec := p.Tap.Recorder(); rec != nil {
 		found, wait, err := x.capture.Begin(rec, &c.Request, uint64(c.peer.Shard()), c.waiter(), p.To.Deadline(time.Now()))
