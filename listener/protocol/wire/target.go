@@ -3,10 +3,9 @@ package wire
 import (
 	"bytes"
 	"encoding/binary"
-	"net/netip"
-	"unsafe"
 
 	"mockserver/internal/ascii"
+	"mockserver/internal/http1"
 )
 
 var (
@@ -31,7 +30,7 @@ func checkTarget(method, target []byte) error {
 	case !isPrintable(target):
 		return oddTarget
 	case string(method) == "CONNECT":
-		if name, port := cutPort(target); !isHostName(name) || len(port) < 2 || !isPortPart(port) {
+		if port, ok := http1.HostPort(target); !ok || len(port) < 2 {
 			return badConnect
 		}
 		return noTunnel
@@ -63,7 +62,7 @@ func checkURL(target []byte) error {
 	if end := bytes.IndexAny(rest, "/?"); end >= 0 {
 		rest = rest[:end]
 	}
-	if name, port := cutPort(rest); !isHostName(name) || !isPortPart(port) {
+	if _, ok := http1.HostPort(rest); !ok {
 		return badAuthority
 	}
 	return nil
@@ -74,68 +73,10 @@ func checkHost(value []byte, mayBeEmpty bool) error {
 	if len(value) == 0 && mayBeEmpty {
 		return nil
 	}
-	if name, port := cutPort(value); !isHostName(name) || !isPortPart(port) {
+	if _, ok := http1.HostPort(value); !ok {
 		return badHost
 	}
 	return nil
-}
-
-// cutPort splits HOST:PORT; the port begins with the colon, and is empty if there is no colon.
-func cutPort(b []byte) (name, port []byte) {
-	from := 0
-	if len(b) > 0 && b[0] == '[' {
-		from = max(0, bytes.IndexByte(b, ']'))
-	}
-	if i := bytes.IndexByte(b[from:], ':'); i >= 0 {
-		return b[:from+i], b[from+i:]
-	}
-	return b, nil
-}
-
-// hostBytes are the bytes that a host name may contain, RFC 3986 section 3.2.2.
-var hostBytes = ascii.Set("-._~!$&'()*+,;=%")
-
-// isHostName reports whether b is a valid host name or address.
-func isHostName(b []byte) bool {
-	if n := len(b); n > 1 && b[0] == '[' && b[n-1] == ']' {
-		return isAddress(b[1 : n-1])
-	}
-	for i, c := range b {
-		if !hostBytes[c] || c == '%' && !isEscape(b[i:]) {
-			return false
-		}
-	}
-	return len(b) > 0
-}
-
-// isAddress reports whether b is an IPv6 address, perhaps with a zone after "%25", RFC 6874.
-func isAddress(b []byte) bool {
-	b, zone, zoned := bytes.Cut(b, []byte("%25"))
-	if zoned && (len(zone) == 0 || zone[0] == '[' || !isHostName(zone)) {
-		return false
-	}
-	ip, err := netip.ParseAddr(unsafe.String(unsafe.SliceData(b), len(b)))
-	return err == nil && ip.Is6() && ip.Zone() == ""
-}
-
-// isEscape reports whether b begins with an escaped byte that a host name may contain: one that is
-// not ASCII, or "%".
-func isEscape(b []byte) bool {
-	if len(b) < 3 {
-		return false
-	}
-	high, low := ascii.Hex(b[1]), ascii.Hex(b[2])
-	return high < 16 && low < 16 && (high >= 8 || high<<4|low == '%')
-}
-
-// isPortPart reports whether b is a colon and digits, or empty.
-func isPortPart(b []byte) bool {
-	for i, c := range b {
-		if i > 0 && (c < '0' || '9' < c) {
-			return false
-		}
-	}
-	return true
 }
 
 var badHost = bad("the Host header is not a valid host; expected HOST or HOST:PORT")
