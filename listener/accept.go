@@ -10,7 +10,7 @@ import (
 // has a stack that need not grow again.
 const idleServers = 64
 
-// accept serves connections, each in a goroutine of its own, until the listener fails or is closed.
+// accept serves connections until the listener fails or is closed: see wire.Connections.Begin.
 // It replaces fasthttp's own loop, whose worker pool keeps a goroutine for ten seconds after it is
 // stopped, and which checks every 100 ms whether its connections are gone.
 func (s *Server) accept() {
@@ -22,9 +22,7 @@ func (s *Server) accept() {
 			}
 			break
 		}
-		if c := conn.(*wire.Connection); !s.hand(c) && !c.Park() { // many at once need not have goroutines
-			s.begin(c)
-		}
+		s.listener.Begin(conn.(*wire.Connection))
 	}
 	s.listener.Drain()
 	close(s.next)
@@ -32,20 +30,12 @@ func (s *Server) accept() {
 	close(s.drained)
 }
 
-// begin makes a goroutine serve a connection.
+// begin makes a goroutine serve a connection: one that waits for a connection, if there is any.
 func (s *Server) begin(conn *wire.Connection) {
-	if !s.hand(conn) {
-		s.connected.Go(func() { s.serve(conn) })
-	}
-}
-
-// hand gives a connection to a goroutine that waits for one, and reports whether there is any.
-func (s *Server) hand(conn *wire.Connection) bool {
 	select {
 	case s.next <- conn:
-		return true
 	default:
-		return false
+		s.connected.Go(func() { s.serve(conn) })
 	}
 }
 

@@ -36,7 +36,7 @@ func TestAllocations_OfSharedRequests(t *testing.T) {
 		_ = c.Serve()
 	}
 	l.Resume = func(*Connection) { t.Error("it was not shared") }
-	conn := l.Adopt(&accepted{fd: ends[0], local: &net.TCPAddr{}, remote: &net.TCPAddr{}})
+	conn := l.Adopt(&accepted{fd: ends[0], local: &net.TCPAddr{}, remote: net.TCPAddr{}})
 	defer unix.Close(ends[1])
 	defer conn.CloseNow()
 	request, b := []byte(whole), make([]byte, 100)
@@ -55,5 +55,30 @@ func TestAllocations_OfSharedRequests(t *testing.T) {
 	}
 	if got := testing.AllocsPerRun(100, ask); got > 0 {
 		t.Errorf("got %v allocations, want none", got)
+	}
+}
+
+// A connection with one request allocates nothing but its socket.
+func TestAllocations_OfShortConnections(t *testing.T) {
+	response := []byte(answered)
+	l := served(New(nil, nil), stub{plain: func(c *Connection, _ *Plain) error {
+		_, err := c.Write(response)
+		return err
+	}})
+	l.Share = func(c *Connection) { _ = c.Serve() }
+	l.Resume = func(*Connection) { t.Error("it was not shared") }
+	request, b := []byte("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"), make([]byte, 100)
+	if got := testing.AllocsPerRun(100, func() {
+		ends, _ := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0) // fails below
+		_, _ = unix.Write(ends[1], request)
+		conn := l.Adopt(&accepted{fd: ends[0]})
+		conn.shared = true
+		l.Share(conn)
+		if n, err := unix.Read(ends[1], b); string(b[:n]) != answered {
+			t.Errorf("got %q, %v", b[:n], err)
+		}
+		_ = unix.Close(ends[1])
+	}); got > 1 {
+		t.Errorf("got %v allocations, want 1", got)
 	}
 }

@@ -21,8 +21,9 @@ import (
 // never registered with the runtime's poller. From the first wait on, the descriptor belongs to file.
 type accepted struct {
 	fd     int
-	remote *net.TCPAddr
-	local  net.Addr // nil if the socket has to be asked
+	remote net.TCPAddr
+	ip     [net.IPv6len]byte // of remote
+	local  net.Addr          // nil if the socket has to be asked
 
 	mu              sync.Mutex // guards the fields below
 	uses            int        // direct uses of fd that are in progress
@@ -183,7 +184,7 @@ func (s *accepted) failure(op string, err error) error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return os.ErrDeadlineExceeded
 	}
-	return &net.OpError{Op: op, Net: "tcp", Source: s.LocalAddr(), Addr: s.remote, Err: netError(err)}
+	return &net.OpError{Op: op, Net: "tcp", Source: s.LocalAddr(), Addr: &s.remote, Err: netError(err)}
 }
 
 // netError returns the cause of an error of package os; one of a closed file is net.ErrClosed.
@@ -216,7 +217,7 @@ func (s *accepted) LocalAddr() net.Addr {
 }
 
 // RemoteAddr returns the address of the client.
-func (s *accepted) RemoteAddr() net.Addr { return s.remote }
+func (s *accepted) RemoteAddr() net.Addr { return &s.remote }
 
 // SetDeadline sets both deadlines.
 func (s *accepted) SetDeadline(t time.Time) error {

@@ -10,7 +10,7 @@ import (
 type clock struct {
 	base  time.Time
 	since atomic.Int64           // nanoseconds from base to the last tick
-	timer *time.Timer            // nil while the clock is stopped; its owner's lock guards it
+	timer *time.Timer            // nil while no connection is open; its owner's lock guards it
 	date  atomic.Pointer[[]byte] // the time of the last tick, formatted for headers
 }
 
@@ -24,7 +24,7 @@ func (c *clock) elapsed() time.Duration { return time.Duration(c.since.Load()) }
 // exactly returns the time from base to now.
 func (c *clock) exactly() time.Duration { return time.Since(c.base) }
 
-// start starts the clock, which calls tick each second until stop is called.
+// start starts the clock, which calls tick after a second, and after each call of set.
 func (c *clock) start(tick func()) {
 	if c.base.IsZero() {
 		c.base = time.Now()
@@ -42,9 +42,4 @@ func (c *clock) set() {
 	if c.timer != nil {
 		c.timer.Reset(clockTick)
 	}
-}
-
-func (c *clock) stop() {
-	c.timer.Stop()
-	c.timer = nil
 }

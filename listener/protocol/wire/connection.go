@@ -27,9 +27,10 @@ type Connection struct {
 	// Only the goroutine that serves the connection uses the fields below.
 	deadlines
 	reading
-	stay *stay // nil where it is not possible
+	stay stay
 	ending
 	shared bool // see IsShared
+	known  bool // a goroutine of its own has served it
 	// after is called with the time when the response was written, or could not be written.
 	after   func(written time.Time)
 	written time.Time
@@ -45,6 +46,7 @@ type Connection struct {
 
 	expires time.Duration // when it reaches its maximum age, since the base of the clock; 0: never
 
+	index  int           // in Connections.open; guarded by its lock
 	shard  uint32        // the shard that its requests are counted in
 	readAt time.Duration // time of the last noted read, since the base of the clock
 	Visit

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"net"
 	"runtime/metrics"
@@ -69,17 +68,17 @@ type Connections struct {
 	// Pacer keeps what waits, and wakes the runtime when pauses end; nil in tests without one.
 	Pacer *pacer.Pacer
 
-	mu   sync.Mutex // guards the fields below
-	open map[*Connection]struct{}
-	cut  bool   // closeAll was called
-	last uint32 // the shard of the last accepted connection
+	mu   sync.Mutex    // guards the fields below
+	open []*Connection // each has its index
+	cut  bool          // closeAll was called
+	last uint32        // the shard of the last accepted connection
 }
 
 // New returns a Connections that accepts from l. The log may be nil if nothing is accepted.
 func New(l net.Listener, log *slog.Logger) *Connections {
 	c := &Connections{
 		Listener: l, log: log, refusals: loglimit.New(1, loglimit.LogSuppressed(log, "cannot accept a connection")),
-		descriptors: reserveDescriptors(), ended: make(chan struct{}), open: map[*Connection]struct{}{},
+		descriptors: reserveDescriptors(), ended: make(chan struct{}),
 	}
 	c.openLot()
 	return c
@@ -121,13 +120,12 @@ func (c *Connections) Accept() (net.Conn, error) {
 			inner, err = c.Listener.Accept()
 		}
 		switch {
-		case err == nil && c.Owned != nil && c.Owned(inner):
+		case err == nil:
+			if conn := c.take(inner); conn != nil {
+				return conn, nil
+			}
 			pause = firstPause / 2
 			continue
-		case err == nil:
-			c.scarce = false
-			c.descriptors.took(inner)
-			return c.Adopt(inner), nil
 		case !passes(err):
 			return nil, err
 		}
@@ -144,18 +142,30 @@ func (c *Connections) Accept() (net.Conn, error) {
 	}
 }
 
+// take registers a connection that was accepted, unless it belongs to another part of the program.
+func (c *Connections) take(inner net.Conn) *Connection {
+	if c.Owned != nil && c.Owned(inner) {
+		return nil
+	}
+	c.scarce = false
+	c.descriptors.took(inner)
+	return c.Adopt(inner)
+}
+
 // Adopt registers a connection. One that was accepted while CloseAll closed the others is closed
 // too.
 func (c *Connections) Adopt(inner net.Conn) *Connection {
-	accepted := &Connection{Conn: inner, from: c}
+	accepted := unused.Get().(*Connection)
+	accepted.Conn, accepted.from = inner, c
 	accepted.readExpires = time.Now().Add(headerTimeout)
-	accepted.stay = newStay(accepted)
+	accepted.stay.open(accepted)
 	accepted.place.open(inner)
 	c.mu.Lock()
-	c.open[accepted] = struct{}{}
+	accepted.index = len(c.open)
+	c.open = append(c.open, accepted)
 	c.last++
 	accepted.shard = c.last
-	if len(c.open) == 1 {
+	if c.clock.timer == nil {
 		c.clock.start(c.tick)
 	}
 	if c.MaxAge > 0 {
@@ -296,7 +306,7 @@ func (c *Connections) CloseAll() []*Connection {
 func (c *Connections) all() []*Connection {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Collect(maps.Keys(c.open))
+	return slices.Clone(c.open)
 }
 
 // Count returns the number of open connections.
@@ -309,20 +319,22 @@ func (c *Connections) Count() int {
 func (c *Connections) forget(conn *Connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, known := c.open[conn]; !known {
-		return
-	}
-	if delete(c.open, conn); len(c.open) == 0 {
-		c.clock.stop()
+	if last := len(c.open) - 1; conn.index <= last && c.open[conn.index] == conn {
+		c.open[conn.index] = c.open[last]
+		c.open[conn.index].index = conn.index
+		c.open[last] = nil
+		c.open = c.open[:last]
 	}
 }
 
-// tick sets the clock, as long as any connection is open.
+// tick sets the clock, until no connection is open.
 func (c *Connections) tick() {
 	c.mu.Lock()
 	some := len(c.open) > 0
 	if some {
 		c.clock.set()
+	} else {
+		c.clock.timer = nil
 	}
 	c.mu.Unlock()
 	if some {
@@ -338,30 +350,26 @@ func (c *Connections) tick() {
 // happened that the poller reported together with their last request, and so for nothing: the end of what
 // the client sends, or bytes after urgent data. In the set, each event counts.
 func (c *Connections) parkIdle() {
-	var still []*Connection
 	heap := [...]metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/gomemlimit:bytes"}}
 	metrics.Read(heap[:])
 	short := heap[0].Value.Uint64() > heap[1].Value.Uint64()/2
+	c.hurrying.Lock()
+	defer c.hurrying.Unlock()
 	c.mu.Lock()
-	seen := 0
-	for conn := range c.open {
-		if seen++; seen%1000 == 0 { // others, such as Accept, wait for a part of a millisecond
-			c.mu.Unlock()
-			c.mu.Lock()
-		}
+	defer c.mu.Unlock()
+	for i := len(c.open) - 1; i >= 0; i = min(i, len(c.open)) - 1 {
+		conn := c.open[i]
 		switch state := conn.idle.Load(); {
 		case state == isLeaving || state == isIdle && short:
-			still = append(still, conn)
+			if !c.isEnding() && conn.takeIdle() { // unless a request has come, or ExpireIdle sets another deadline
+				_ = conn.Conn.SetReadDeadline(past) // it fails only if the connection is already closed
+			}
 		case state == isIdle:
 			conn.idle.CompareAndSwap(isIdle, isLeaving)
 		}
-	}
-	c.mu.Unlock()
-	c.hurrying.Lock()
-	defer c.hurrying.Unlock()
-	for _, conn := range still {
-		if !c.isEnding() && conn.takeIdle() { // unless a request has come, or ExpireIdle sets another deadline
-			_ = conn.Conn.SetReadDeadline(past) // it fails only if the connection is already closed
+		if i%1000 == 0 { // others, such as Accept, wait for a part of a millisecond
+			c.mu.Unlock()
+			c.mu.Lock()
 		}
 	}
 }

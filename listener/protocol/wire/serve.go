@@ -62,6 +62,7 @@ func (c *Connection) Serve() error {
 		c.closeNotify()
 		return c.CloseNow()
 	}
+	c.known = c.known || !c.shared
 	for {
 		err := c.loop()
 		switch {
@@ -98,6 +99,9 @@ func (c *Connection) end(err error) error {
 		err = closing
 	}
 	c.answered.Store((err == nil || c.struck || c.rested) && !c.cutOff && !c.unwritten)
+	if c.shared && err == nil {
+		c.reuse()
+	}
 	return err
 }
 

@@ -1,7 +1,22 @@
 package wire
 
+import "sync"
+
 // A connection may be served by the goroutine of the set that it was parked in: it is shared. That goroutine
 // serves others too, so it must not wait, and leaves all that may take long to another one.
+
+// unused holds connections that are closed, and that nothing refers to.
+var unused = sync.Pool{New: func() any { return new(Connection) }}
+
+// reuse makes the memory of a closed connection available, if no other goroutine knows it: not one that
+// served it, nor the pacer, nor the one that ends the server.
+func (c *Connection) reuse() {
+	if c.known || !c.delay.due.IsZero() || c.from.isEnding() {
+		return
+	}
+	*c = Connection{stay: c.stay}
+	unused.Put(c)
+}
 
 // IsShared reports whether the goroutine that serves the connection serves others too, so that what may take
 // long is left to another one.

@@ -20,7 +20,7 @@ import (
 // see parkIdle.
 type stay struct {
 	c    *Connection
-	raw  syscall.RawConn
+	raw  syscall.RawConn       // nil where this is not possible
 	turn func(fd uintptr) bool // stay.once, made once
 
 	fd    int // the descriptor while the connection stays; otherwise -1
@@ -32,25 +32,21 @@ type stay struct {
 	_     [32]byte // keeps the fields of two connections, written on each request, in separate cache lines
 }
 
-func newStay(c *Connection) *stay {
-	socket, ok := c.Conn.(syscall.Conn)
-	if !ok {
-		return nil
+// open prepares a connection to stay, if that is possible.
+func (s *stay) open(c *Connection) {
+	if s.c, s.raw, s.fd = c, nil, -1; s.turn == nil {
+		s.turn = s.once
 	}
-	raw, err := socket.SyscallConn()
-	if err != nil {
-		return nil
+	if socket, ok := c.Conn.(syscall.Conn); ok {
+		s.raw, _ = socket.SyscallConn() // nil if it fails
 	}
-	s := &stay{c: c, raw: raw, fd: -1}
-	s.turn = s.once
-	return s
 }
 
 // read reads once, like Conn.Read, but answers plain requests until something else arrives. part means
 // that a part of a head is already in the buffer before b.
 func (c *Connection) read(b []byte, part bool) (int, error) {
-	s := c.stay
-	if s == nil || c.secured != nil {
+	s := &c.stay
+	if s.raw == nil || c.secured != nil {
 		return c.Stream().Read(b)
 	}
 	s.parks = !part && c.mayPark()
@@ -155,7 +151,7 @@ func (c *Connection) write(b []byte) (int, error) {
 		c.delay.rest = append(c.delay.rest, rest...)
 		return len(b), nil
 	}
-	if s := c.stay; s != nil && s.fd >= 0 && len(b) <= sentAtOnce {
+	if s := &c.stay; s.fd >= 0 && len(b) <= sentAtOnce {
 		n, errno := sockio.Send(s.fd, b)
 		if errno == 0 && n == len(b) {
 			return n, nil
@@ -173,8 +169,8 @@ func (c *Connection) write(b []byte) (int, error) {
 // being closed. Reading or closing the connection here would wait for the read in progress. inside
 // is false if the connection does not stay; left then has no meaning.
 func (c *Connection) asksInside() (left, inside bool) {
-	s := c.stay
-	if s == nil || s.fd < 0 {
+	s := &c.stay
+	if s.fd < 0 {
 		return false, false
 	}
 	var one [1]byte

@@ -14,7 +14,7 @@ import (
 // stay is not possible.
 type stay struct{}
 
-func newStay(*Connection) *stay { return nil }
+func (*stay) open(*Connection) {}
 
 func (c *Connection) read(b []byte, _ bool) (int, error) { return c.Stream().Read(b) }
 func (c *Connection) write(b []byte) (int, error)        { return c.Conn.Write(b) }
@@ -40,6 +40,9 @@ func (*place) open(net.Conn) {}
 
 func (c *Connections) logDrops() {}
 func (c *Connections) openLot()  {}
+
+// Begin makes a goroutine serve a connection.
+func (c *Connections) Begin(first *Connection) { c.Resume(first) }
 
 // Park does nothing: the connection needs a goroutine.
 func (c *Connection) Park() bool { return false }
