@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"mockserver/internal/semantics"
-	"mockserver/internal/tags"
 )
 
 // Form is the kind of text that a template produces. It determines how values are written.
@@ -33,18 +32,4 @@ func FormOf(contentType string) Form {
 		return XML
 	}
 	return Plain
-}
-
-// LooksJSON reports whether a text begins like a JSON object or array, after any block tags. raw means that it has no
-// tags.
-func LooksJSON(text string, raw bool) bool {
-	s := strings.TrimLeft(text, " \t\r\n")
-	for !raw && (strings.HasPrefix(s, "{%") || strings.HasPrefix(s, "{{#")) {
-		_, end := tags.Next(s)
-		s = strings.TrimLeft(s[end:], " \t\r\n")
-	}
-	if !raw && strings.HasPrefix(s, "{{") {
-		return false // a placeholder, not an object
-	}
-	return strings.HasPrefix(s, "{") || strings.HasPrefix(s, "[")
 }

@@ -1,6 +1,7 @@
 package item
 
 import (
+	"cmp"
 	"encoding/base64"
 	"regexp"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/files"
+	"mockserver/internal/tags"
 	"mockserver/internal/wording"
 )
 
@@ -261,4 +263,53 @@ func decodeStreamItems(d *table.Decoder, v table.Value, row *table.Row, n nestin
 		all = append(all, s.StreamItem)
 	}
 	return all
+}
+
+// The content types of streams.
+const (
+	TypeEvents = "text/event-stream"
+	typeLines  = "application/x-ndjson"
+)
+
+// MediaType returns the Content-Type of the stream if none is declared.
+func (s *Stream) MediaType() string {
+	sends := map[string]bool{}
+	var first *Piece
+	visitItems(s.Items, func(i *StreamItem) {
+		form, content := i.Form()
+		sends[form], first = true, cmp.Or(first, content)
+	})
+	switch {
+	case sends[AsData]:
+		return TypeEvents
+	case !sends[AsBody]:
+		return typeLines
+	case first.JSON || tags.LooksJSON(first.Text.Value, first.Raw):
+		return "application/json"
+	}
+	return "text/plain; charset=utf-8"
+}
+
+// Form returns what an item that is not a group sends, AsData, AsLine or AsBody, and its content. An event without
+// data has none.
+func (i *StreamItem) Form() (form string, content *Piece) {
+	switch {
+	case i.File != nil:
+		return cmp.Or(i.As, AsBody), i.File
+	case i.Line != nil:
+		return AsLine, i.Line
+	case i.Body != nil:
+		return AsBody, i.Body
+	}
+	return AsData, i.Data
+}
+
+// visitItems visits the items of a list, and of its groups.
+func visitItems(items []StreamItem, visit func(*StreamItem)) {
+	for i := range items {
+		if items[i].Items == nil {
+			visit(&items[i])
+		}
+		visitItems(items[i].Items, visit)
+	}
 }

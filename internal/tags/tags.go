@@ -74,3 +74,17 @@ func Word(tag string) string {
 	}
 	return strings.TrimSpace(strings.TrimSuffix(inside, "%}"))
 }
+
+// LooksJSON reports whether a text begins like a JSON object or array, after any block tags. raw means that it has no
+// tags.
+func LooksJSON(text string, raw bool) bool {
+	s := strings.TrimLeft(text, " \t\r\n")
+	for !raw && (strings.HasPrefix(s, "{%") || strings.HasPrefix(s, "{{#")) {
+		_, end := Next(s)
+		s = strings.TrimLeft(s[end:], " \t\r\n")
+	}
+	if !raw && strings.HasPrefix(s, "{{") {
+		return false // a placeholder, not an object
+	}
+	return strings.HasPrefix(s, "{") || strings.HasPrefix(s, "[")
+}

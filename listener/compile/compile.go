@@ -12,6 +12,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/fetcher"
 	"mockserver/internal/semantics"
+	"mockserver/internal/tags"
 	"mockserver/listener/compile/traffic"
 	"mockserver/listener/memory/data"
 	"mockserver/listener/observe/record"
@@ -259,7 +260,7 @@ func (c *Compiler) response(e *item.Endpoint, scope *renderer.Scope) (Response, 
 }
 
 func defaultContentType(resp *item.Response) string {
-	if resp.External != nil || resp.BodyJSON || renderer.LooksJSON(resp.Body.Value, resp.Raw) {
+	if resp.External != nil || resp.BodyJSON || tags.LooksJSON(resp.Body.Value, resp.Raw) {
 		return typeJSON
 	}
 	return typeText

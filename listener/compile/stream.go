@@ -33,12 +33,6 @@ type Lengths = func(part float64) time.Duration
 // endlessDuration is how long a stream without an end lasts, unless it says so.
 const endlessDuration = time.Hour
 
-// The content types of streams whose response declares none.
-const (
-	typeEvents = "text/event-stream"
-	typeLines  = "application/x-ndjson"
-)
-
 // stream compiles the stream of a response. form is the form of a declared Content-Type.
 func (c *Compiler) stream(a *Response, resp *item.Response, form renderer.Form, scope *renderer.Scope) syntax.Problems {
 	if !a.TypeDeclared {
@@ -61,12 +55,9 @@ func (c *Compiler) stream(a *Response, resp *item.Response, form renderer.Form, 
 	c.pace(s)
 	a.Stream = s
 	if !a.TypeDeclared {
-		a.ContentType = map[stream.Form]string{stream.Events: typeEvents, stream.Lines: typeLines, stream.Pieces: typeText}[items.Form]
-		if items.Form == stream.Pieces && items.JSON {
-			a.ContentType = typeJSON
-		}
+		a.ContentType = resp.Stream.MediaType()
 	}
-	if items.Form == stream.Events && !slices.Contains(a.fieldNames(), fasthttp.HeaderCacheControl) {
+	if resp.Stream.MediaType() == item.TypeEvents && !slices.Contains(a.fieldNames(), fasthttp.HeaderCacheControl) {
 		a.Headers = append(a.Headers, header{Name: fasthttp.HeaderCacheControl, Value: "no-cache"})
 	}
 	return problems

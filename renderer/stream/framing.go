@@ -7,6 +7,7 @@ import (
 
 	"mockserver/config/item"
 	"mockserver/config/syntax"
+	"mockserver/internal/tags"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -101,9 +102,6 @@ func (f *framer) body(content *item.Piece) {
 	within := *f.scope
 	within.Piece = true
 	f.scope = &within
-	first := !f.pieces && !f.lines
-	f.pieces = true
-	f.items.JSON = f.items.JSON || first && (content.JSON || renderer.LooksJSON(content.Text.Value, content.Raw))
 	f.add(f.content(content, asIs, f.compiler.body))
 }
 
@@ -112,7 +110,7 @@ func (f *framer) content(content *item.Piece, k kind, form renderer.Form) part {
 	switch {
 	case f.cut:
 		return part{piece: true, kind: k}
-	case content.JSON || form == renderer.Inferred && renderer.LooksJSON(content.Text.Value, content.Raw):
+	case content.JSON || form == renderer.Inferred && tags.LooksJSON(content.Text.Value, content.Raw):
 		form = renderer.JSON
 	case form == renderer.Inferred:
 		form = renderer.Plain

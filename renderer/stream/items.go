@@ -12,27 +12,14 @@ import (
 	"mockserver/renderer"
 )
 
-// Form is what a stream consists of.
-type Form uint8
-
-// The forms.
-const (
-	Pieces Form = iota // of a body
-	Lines              // of JSON, or of texts
-	Events             // and comments
-)
-
 // Items are the items of a stream, compiled. They are immutable and safe for concurrent use.
 type Items struct {
-	Form   Form
 	HasID  bool              // an event has an id
 	Afters []*policy.Latency // by Item.After
 	// Count is the number of items, if it is the same for every request; -1 for any other stream.
 	Count int
 	// Endless means that the stream has no end of its own.
 	Endless bool
-
-	JSON bool // of Pieces: the first one is JSON
 
 	nodes  []node
 	loops  int // how deep loops are nested
@@ -69,8 +56,6 @@ type compiler struct {
 	raw      bool
 	body     renderer.Form // of pieces of a body that are texts
 	problems syntax.Problems
-
-	events, lines, pieces bool // what there is among the items
 }
 
 // Compile compiles the items of a stream. raw means that their texts have no placeholders. body is the form of texts
@@ -82,12 +67,6 @@ func Compile(declared []item.StreamItem, raw bool, body renderer.Form, scope *re
 	c.items.nodes, c.items.Count = c.list(declared, &within, 1)
 	if c.problems.Err() != nil {
 		return nil, c.problems
-	}
-	switch {
-	case c.events:
-		c.items.Form = Events
-	case !c.pieces:
-		c.items.Form = Lines
 	}
 	return c.items, c.problems
 }
@@ -175,27 +154,15 @@ func (c *compiler) item(d *item.StreamItem, scope *renderer.Scope) *Item {
 		it.After = len(c.items.Afters)
 		c.items.Afters = append(c.items.Afters, d.After)
 	}
-	data, line, body := d.Data, d.Line, d.Body
-	if d.File != nil {
-		switch d.As {
-		case item.AsData:
-			data = d.File
-		case item.AsLine:
-			line = d.File
-		default:
-			body = d.File
-		}
-	}
 	f := framer{compiler: c, scope: scope, cut: d.File != nil && d.Split != ""}
-	switch {
-	case line != nil:
-		c.lines = true
-		f.line(line, d.Separator)
-	case body != nil:
-		f.body(body)
+	switch form, content := d.Form(); form {
+	case item.AsLine:
+		f.line(content, d.Separator)
+	case item.AsBody:
+		f.body(content)
 	default:
-		it.Event, c.events = true, true
-		f.event(d, data)
+		it.Event = true
+		f.event(d, content)
 	}
 	it.parts, it.id = f.parts, f.id
 	return it

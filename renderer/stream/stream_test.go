@@ -204,22 +204,21 @@ func TestCompile_MistakesSayWhere(t *testing.T) {
 func TestItems_Know(t *testing.T) {
 	for _, c := range []struct {
 		name, items string
-		form        stream.Form
 		count       int
 		reads       bool
 	}{
-		{"events", "- data: a\n- comment: b", stream.Events, 2, false},
-		{"lines", "- line: a\n- {line: '{{now}}{{uuid}}{{random-int(1, 2)}}', times: 3}", stream.Lines, 4, false},
-		{"pieces and lines", "- line: a\n- body: b", stream.Pieces, 2, false},
-		{"groups", "- times: 3\n  items: [{data: a, times: 2}, {data: b}]\n- data: c", stream.Events, 10, false},
-		{"a text of the request", "- data: '{{path}}'", stream.Events, 1, true},
-		{"an argument of the request", "- data: '{{uuid|default:path}}'", stream.Events, 1, true},
-		{"a condition of the request", "- {data: a, if: method = GET}", stream.Events, -1, true},
-		{"times of the request", "- {data: a, times: json-params.n}", stream.Events, -1, true},
-		{"a list", "- {data: a, for: 'x in \"a,b\"|split:\",\"'}", stream.Events, -1, true},
-		{"without an end", "- {data: '{{loop.index}}{{stream.index}}', times: forever}", stream.Events, -1, false},
-		{"a loop in a text", "- {data: '{% for x in json-params %}{% if path %}{% endif %}{% endfor %}'}", stream.Events, 1, true},
-		{"a file in pieces", "- {file: file.go, split: lines, as: line}\n- {line: a, if: 1 = 1}", stream.Lines, -2, false},
+		{"events", "- data: a\n- comment: b", 2, false},
+		{"lines", "- line: a\n- {line: '{{now}}{{uuid}}{{random-int(1, 2)}}', times: 3}", 4, false},
+		{"pieces and lines", "- line: a\n- body: b", 2, false},
+		{"groups", "- times: 3\n  items: [{data: a, times: 2}, {data: b}]\n- data: c", 10, false},
+		{"a text of the request", "- data: '{{path}}'", 1, true},
+		{"an argument of the request", "- data: '{{uuid|default:path}}'", 1, true},
+		{"a condition of the request", "- {data: a, if: method = GET}", -1, true},
+		{"times of the request", "- {data: a, times: json-params.n}", -1, true},
+		{"a list", "- {data: a, for: 'x in \"a,b\"|split:\",\"'}", -1, true},
+		{"without an end", "- {data: '{{loop.index}}{{stream.index}}', times: forever}", -1, false},
+		{"a loop in a text", "- {data: '{% for x in json-params %}{% if path %}{% endif %}{% endfor %}'}", 1, true},
+		{"a file in pieces", "- {file: file.go, split: lines, as: line}\n- {line: a, if: 1 = 1}", -2, false},
 	} {
 		items := compile(t, c.items)
 		if c.count == -2 {
@@ -228,8 +227,8 @@ func TestItems_Know(t *testing.T) {
 				t.Errorf("%s: %d pieces", c.name, c.count)
 			}
 		}
-		if items.Form != c.form || items.Count != c.count || items.ReadsRequest() != c.reads || items.Endless != strings.Contains(c.items, "forever") {
-			t.Errorf("%s: form %d, %d items, reads the request %v, endless %v", c.name, items.Form, items.Count, items.ReadsRequest(), items.Endless)
+		if items.Count != c.count || items.ReadsRequest() != c.reads || items.Endless != strings.Contains(c.items, "forever") {
+			t.Errorf("%s: %d items, reads the request %v, endless %v", c.name, items.Count, items.ReadsRequest(), items.Endless)
 		}
 	}
 }

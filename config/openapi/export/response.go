@@ -90,11 +90,14 @@ func writeResponse(responses *syntax.Node, r *item.Response, when circumstance) 
 			headers.Set(h.Name, header)
 		}
 	}
-	if semantics.HasNoContent(status) || r.Body.Value == "" && r.External == nil {
+	if semantics.HasNoContent(status) || r.Body.Value == "" && r.External == nil && !r.HasStream() {
 		return
 	}
 	typ, json := mediaType(r)
 	media := t.Make("content").Make(typ)
+	if r.HasStream() { // what it sends is only in its original form
+		return
+	}
 	switch text := r.Body.Value; {
 	case r.External != nil:
 		external := syntax.NewMap().SetText("provider", r.External.Provider).SetText("path", address.WithoutUsers(r.External.Path.Value))
@@ -113,7 +116,10 @@ func mediaType(r *item.Response) (typ string, json bool) {
 			return h.Value.Value, semantics.IsJSON(h.Value.Value)
 		}
 	}
-	if r.BodyJSON || r.External != nil || looksLikeJSON(r.Body.Value) {
+	if r.HasStream() {
+		return r.Stream.MediaType(), false
+	}
+	if r.BodyJSON || r.External != nil || tags.LooksJSON(r.Body.Value, r.Raw) {
 		return "application/json", true
 	}
 	return "text/plain; charset=utf-8", false
@@ -181,18 +187,4 @@ func addExample(media, value *syntax.Node, when circumstance) {
 		return 0
 	}
 	slices.SortStableFunc(examples.Entries, func(a, b syntax.Entry) int { return rank(a) - rank(b) })
-}
-
-// looksLikeJSON reports whether a body without a Content-Type is served as JSON: it begins with {
-// or [ after blanks and block tags.
-func looksLikeJSON(text string) bool {
-	for {
-		text = strings.TrimLeft(text, " \t\r\n")
-		begin, end := tags.Next(text)
-		if begin > 0 || begin == len(text) || !strings.HasPrefix(text, "{%") && !strings.HasPrefix(text, "{{#") && !strings.HasPrefix(text, "{{/") {
-			break
-		}
-		text = text[end:]
-	}
-	return strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "{{") || strings.HasPrefix(text, "[")
 }
