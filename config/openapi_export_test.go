@@ -183,12 +183,18 @@ func TestExport_WhatOpenAPICannotSayIsKept(t *testing.T) {
     responses:
       - {weight: 9, status: 200, body: ok}
       - {weight: 1, status: 500, body: '{"at": "{{now}}"}'}
+- endpoint:
+    path: /events
+    response: {stream: [{items: [{data: "{{now}}"}], times: 2}], pace: {gap: 1s}}
 - websocket: {path: /echo, on-message: [{pattern: ping, response: {body: pong}}]}
 `)
 	for _, c := range []struct {
 		path []string
 		want string
 	}{
+		{[]string{"paths", "/events", "get", "responses", "200", "content"}, `{"text/event-stream": {}}`},
+		{[]string{"paths", "/events", "get", "x-mockserver-endpoints"}, `[{"path": "/events",
+			"response": {"stream": [{"items": [{"data": "{{now}}"}], "times": 2}], "pace": {"gap": "1s"}}}]`},
 		{[]string{"paths", "/files/{rest}", "get", "parameters"}, `[{"name": "rest", "in": "path", "required": true,
 			"description": "all that is left of the path, or nothing", "schema": {"type": "string"}}]`},
 		{[]string{"paths", "/files/{rest}", "get", "x-mockserver-endpoints"}, `[{"path": "/files/*rest",
