@@ -199,7 +199,7 @@ func TestExport_WhatOpenAPICannotSayIsKept(t *testing.T) {
 			"description": "all that is left of the path, or nothing", "schema": {"type": "string"}}]`},
 		{[]string{"paths", "/files/{rest}", "get", "x-mockserver-endpoints"}, `[{"path": "/files/*rest",
 			"response": {"external-body": {"provider": "xlsx", "path": "a.xlsx", "sheet-name": "s"}}}]`},
-		{[]string{"paths", "/a%7Bb%7D/{when}", "get", "responses", "200", "content"}, `{"text/plain; charset=utf-8": {"example": "{{now}}"}}`},
+		{[]string{"paths", "/a%7Bb%7D/{when}", "get", "responses", "200", "content"}, `{"application/json": {"example": "{{now}}"}}`},
 		{[]string{"paths", "/draw", "get", "responses", "429", "description"}, `"the rate limit is exceeded"`},
 		{[]string{"paths", "/draw", "get", "responses", "500", "content"}, `{"application/json": {"x-mockserver-template": "{\"at\": \"{{now}}\"}"}}`},
 		{[]string{"x-mockserver-websockets"}, `[{"path": "/echo", "on-message": [{"pattern": "ping", "response": {"body": "pong"}}]}]`},

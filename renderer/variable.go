@@ -86,21 +86,8 @@ func (s *source) variableNames() []string {
 // it is a variable with an error, which has been reported.
 func (s *scanner) variable(t token) (e expr, ok, known bool) {
 	root, rest := cutRoot(t.text)
-	for i := len(s.loops) - 1; i >= 0; i-- {
-		if s.loops[i] == root && root != "" {
-			steps, ok := s.steps(t, rest)
-			return expr{op: opLoopItem, index: i, steps: steps}, ok, true
-		}
-	}
-	if root == "loop" && len(s.loops) > 0 {
-		return s.loopVariable(t, rest)
-	}
-	if i := slices.Index(s.scope.Rows, root); i >= 0 {
-		steps, ok := s.steps(t, rest)
-		return expr{op: opRow, index: i, steps: steps}, ok, true
-	}
-	if s.scope.Stream && t.text == "stream.index" {
-		return expr{op: opStreamIndex}, true, true
+	if e, ok, known = s.local(t, root, rest); known {
+		return e, ok, true
 	}
 	if slices.Contains(s.scope.Later, root) {
 		s.fail(t.offset, "%q is a name of this endpoint that is not available here: find and let see the names before them, conditions see the names of find; "+
@@ -130,6 +117,27 @@ func (s *scanner) variable(t token) (e expr, ok, known bool) {
 		e.length = rest != ""
 	}
 	return e, true, true
+}
+
+// local parses a name that the loops around the text, the endpoint or the stream give.
+func (s *scanner) local(t token, root, rest string) (e expr, ok, known bool) {
+	for i := len(s.loops) - 1; i >= 0; i-- {
+		if s.loops[i] == root && root != "" {
+			steps, ok := s.steps(t, rest)
+			return expr{op: opLoopItem, index: i, steps: steps}, ok, true
+		}
+	}
+	if root == "loop" && len(s.loops) > 0 {
+		return s.loopVariable(t, rest)
+	}
+	if i := slices.Index(s.scope.Rows, root); i >= 0 {
+		steps, ok := s.steps(t, rest)
+		return expr{op: opRow, index: i, steps: steps}, ok, true
+	}
+	if s.scope.Stream && t.text == "stream.index" {
+		return expr{op: opStreamIndex}, true, true
+	}
+	return e, false, false
 }
 
 // cutRoot cuts a variable before its first . or [.

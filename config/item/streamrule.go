@@ -1,6 +1,7 @@
 package item
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"time"
@@ -73,85 +74,103 @@ func (s *streamRules) list(items []StreamItem, place []string) {
 var contents = []struct{ key, form string }{{"items", ""}, {"file", ""}, {"data", AsData}, {"line", AsLine}, {"body", AsBody}, {"base64", AsBody}}
 
 func (s *streamRules) item(i *StreamItem, at []string) {
-	has := func(key string) bool { return s.Node(table.Below(at, key)...) != nil }
-	wrong := func(key, format string, args ...any) { s.Wrong(fmt.Sprintf(format, args...), table.Below(at, key)...) }
-	content, form := "", ""
-	for _, c := range contents {
-		switch {
-		case !has(c.key):
-		case content != "":
-			wrong(c.key, "%s", table.BothGiven(content, c.key))
-			return
-		default:
-			content, form = c.key, c.form
-		}
-	}
-	if content == "file" {
-		if form = i.As; form == "" {
-			form = AsBody
-		}
+	r := itemRules{s, i, at}
+	content, form, ok := r.content()
+	if !ok {
+		return
 	}
 	event := ""
-	for _, key := range []string{"event", "id", "retry", "comment"} {
-		if has(key) && event == "" {
+	for _, key := range []string{"comment", "retry", "id", "event"} {
+		if r.has(key) {
 			event = key
 		}
 	}
 	switch {
 	case event != "" && content != "" && form != AsData:
-		wrong(event, "%s is a part of an event, and %s is none; expected it with data", event, content)
+		r.wrong(event, "%s is a part of an event, and %s is none; expected it with data", event, content)
 	case event == "" && content == "":
 		s.Wrong("sends nothing; expected data, line, body, base64, file, comment or items", at...)
-	case event != "" && form == "":
+	case content == "":
 		form = AsData
+		if i.Event != nil {
+			s.Warn("clients do not see an event without data; expected data", table.Below(at, "event")...)
+		}
 	}
-	s.keys(i, has, wrong, form)
+	r.keys(form)
+	r.times()
 	switch {
 	case s.form == "" || form == "":
 		s.form += form
 	case s.form != form && (s.form == AsData || form == AsData):
-		wrong(map[bool]string{true: content, false: event}[content != ""], "the stream has events and other content; expected only one of them")
+		r.wrong(cmp.Or(content, event), "the stream has events and other content; expected only one of them")
 	case s.form != form:
 		s.form = AsBody
 	}
-	s.times(i, has, wrong)
 	policy.CheckLength(s.Checker, i.After, table.Below(at, "after")...)
-	if i.Event != nil && content == "" {
-		s.Warn("clients do not see an event without data; expected data", table.Below(at, "event")...)
-	}
 	if i.Retry != nil && !tags.In(i.Retry.Value) && RetryMillis(i.Retry.Value) == "" {
-		wrong("retry", "is %s; expected a number of milliseconds, or a duration such as 3s", i.Retry.Value)
+		r.wrong("retry", "is %s; expected a number of milliseconds, or a duration such as 3s", i.Retry.Value)
 	}
 }
 
-// keys finds keys that do not apply to what an item sends.
-func (s *streamRules) keys(i *StreamItem, has func(string) bool, wrong func(key, format string, args ...any), form string) {
-	for _, key := range []string{"split", "as"} {
-		if has(key) && !has("file") {
-			wrong(key, "is for a file; file is missing")
+// itemRules checks one item, at the given keys.
+type itemRules struct {
+	*streamRules
+	item *StreamItem
+	at   []string
+}
+
+func (r itemRules) has(key string) bool { return r.Node(table.Below(r.at, key)...) != nil }
+
+func (r itemRules) wrong(key, format string, args ...any) {
+	r.Wrong(fmt.Sprintf(format, args...), table.Below(r.at, key)...)
+}
+
+// content returns the key of what the item sends, and its form; both are "" for an event without data.
+func (r itemRules) content() (content, form string, ok bool) {
+	for _, c := range contents {
+		switch {
+		case !r.has(c.key):
+		case content != "":
+			r.wrong(c.key, "%s", table.BothGiven(content, c.key))
+			return content, form, false
+		default:
+			content, form = c.key, c.form
 		}
 	}
-	if has("separator") && form != AsLine {
-		wrong("separator", "is for lines; expected it with line")
+	if content == "file" {
+		form = cmp.Or(r.item.As, AsBody)
+	}
+	return content, form, true
+}
+
+// keys finds keys that do not apply to what an item sends.
+func (r itemRules) keys(form string) {
+	for _, key := range []string{"split", "as"} {
+		if r.has(key) && !r.has("file") {
+			r.wrong(key, "is for a file; file is missing")
+		}
+	}
+	if r.has("separator") && form != AsLine {
+		r.wrong("separator", "is for lines; expected it with line")
 	}
 	for _, key := range []string{"after", "with"} {
-		if has(key) && has("items") {
-			wrong(key, "is for one item; expected it with an item of the group")
+		if r.has(key) && r.has("items") {
+			r.wrong(key, "is for one item; expected it with an item of the group")
 		}
 	}
-	if has("after") && has("with") {
-		wrong("after", "%s", table.BothGiven("with", "after"))
+	if r.has("after") && r.has("with") {
+		r.wrong("after", "%s", table.BothGiven("with", "after"))
 	}
 }
 
 // times checks how often an item is sent.
-func (s *streamRules) times(i *StreamItem, has func(string) bool, wrong func(key, format string, args ...any)) {
-	gap := s.stream.Pace != nil && (isPositive(s.stream.Pace.Gap) || s.stream.Pace.Shared > 0)
+func (r itemRules) times() {
+	gap := r.stream.Pace != nil && (isPositive(r.stream.Pace.Gap) || r.stream.Pace.Shared > 0)
 	switch {
-	case has("for") && has("times"):
-		wrong("times", "%s; for both, put the item into a group: items", table.BothGiven("for", "times"))
-	case i.Times.Value == Forever && !i.waits(gap):
-		wrong("times", "forever sends without a pause; expected a gap above 0 in pace, or after")
+	case r.has("for") && r.has("times"):
+		r.wrong("times", "%s; for both, put the item into a group: items", table.BothGiven("for", "times"))
+	case r.item.Times.Value == Forever && !r.item.waits(gap):
+		r.wrong("times", "forever sends without a pause; expected a gap above 0 in pace, or after")
 	}
 }
 
