@@ -1,15 +1,17 @@
-package shared
+package traffic
 
 import (
 	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"mockserver/listener/memory/shared"
 )
 
-func TestParse(t *testing.T) {
-	at, err := Parse("tls://ann:pw@a.test:4222,[::1]:4223?stream=S-1&replicas=1&timeout=5s&creds=c&ca=f&cert=g&key=h")
-	want := Location{
+func TestServers_AreParsed(t *testing.T) {
+	at, err := shared.Parse("tls://ann:pw@a.test:4222,[::1]:4223?stream=S-1&replicas=1&timeout=5s&creds=c&ca=f&cert=g&key=h")
+	want := shared.Location{
 		URLs: []string{"tls://ann:pw@a.test:4222", "tls://ann:pw@[::1]:4223"}, Creds: "c", CA: "f", Cert: "g", Key: "h",
 		Stream: "S-1", Replicas: 1, Timeout: 5 * time.Second,
 	}
@@ -19,7 +21,7 @@ func TestParse(t *testing.T) {
 	if text := at.String(); text != "tls://a.test:4222,[::1]:4223?stream=S-1" {
 		t.Errorf("it is shown as %s", text)
 	}
-	if at, err := Parse("nats://a"); err != nil || at.Stream != "MOCK_STATE" || at.Timeout != 20*time.Millisecond || at.URLs[0] != "nats://a" {
+	if at, err := shared.Parse("nats://a"); err != nil || at.Stream != "MOCK_STATE" || at.Timeout != 20*time.Millisecond || at.URLs[0] != "nats://a" {
 		t.Errorf("by default %+v, %v", at, err)
 	}
 	for text, want := range map[string]string{
@@ -43,7 +45,7 @@ func TestParse(t *testing.T) {
 		"nats://a?a=%zz":                    "parameters of the shared state are not valid",
 		"nats://hidden:hidden@a:x?stream=S": "not a server",
 	} {
-		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hidden") {
+		if _, err := shared.Parse(text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hidden") {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
