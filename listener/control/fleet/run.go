@@ -69,7 +69,8 @@ func (e *NotAgreed) Error() string {
 	if all := e.Overview.Replicas; len(all) == 1 && e.Overview.Expected < 2 {
 		text := strings.Join(e.Overview.Why, "; ")
 		if all[0].Silent != "" {
-			text += "; expected the admin address of a server, as in mockserver api.yml --admin " + all[0].Address
+			text += "; expected the admin address of a server, as in mockserver api.yml --admin " + all[0].Address +
+				", or the file for a server that run starts: mockserver run api.yml -- COMMAND"
 		}
 		return text
 	}

@@ -128,7 +128,7 @@ func TestRun_RefusesMistakes(t *testing.T) {
 		"a misspelt flag":      {[]string{"run", tasks, "--prot", "1"}, touch, 2, "did you mean --port?"},
 		"a bad value":          {[]string{"run", tasks, "--port", "x"}, touch, 2, `--port: "x" is not valid; expected an integer`},
 		"a flag of no server":  {[]string{"run", "--port", "1"}, touch, 2, "--port: has no effect without a FILE"},
-		"no server":            {[]string{"run", "--admin", nowhere, "--wait", "1ms"}, touch, 1, "mockserver api.yml --admin " + nowhere},
+		"no server":            {[]string{"run", "--admin", nowhere, "--wait", "1ms"}, touch, 1, "mockserver api.yml --admin " + nowhere + ", or the file for a server that run starts"},
 		"replicas of a server": {[]string{"run", tasks, "--expect", "2"}, touch, 2, "--expect: has no effect if run starts the server"},
 		"a process alone":      {[]string{"run", tasks, "--process", "poisson"}, touch, 2, "--process: missing --rate"},
 		"one run":              {[]string{"compare", "a"}, nil, 2, "got 1 run; expected two"},
