@@ -354,6 +354,9 @@ func (f *flow) close(left bool) {
 	if s.AccessLog {
 		s.logAccess(c, slog.Duration("took", time.Since(c.In.Time)))
 	}
+	if f.cursor.Limited() && s.serverErrors.Pass("limited "+f.source.Name, time.Now()) {
+		s.Log.Warn("a stream has more than 10,000,000 items; the rest are left out", "endpoint", f.source.Name)
+	}
 	if s.Recorder != nil {
 		s.record(c, left)
 	}

@@ -44,9 +44,7 @@ func (s *Items) Begin(c *Cursor) {
 // Next moves to the next item to be sent, and evaluates for this what decides about it: for, times, if. It returns
 // false after the last one.
 func (c *Cursor) Next(r *matcher.Request) (next *Item, ok bool) {
-	if c.items.uses.Time {
-		r.SetNow(time.Now())
-	}
+	r.SetNow(time.Now())
 	if c.index+1 >= item.MaxStreamItems {
 		c.limited = true
 		return nil, false
@@ -114,9 +112,7 @@ func (c *Cursor) turn(l *level, n *node, r *matcher.Request) bool {
 
 // Append appends what the present item sends.
 func (c *Cursor) Append(dst []byte, r *matcher.Request) []byte {
-	if c.items.uses.Time {
-		r.SetNow(time.Now())
-	}
+	r.SetNow(time.Now())
 	mark := len(r.Arena)
 	for i := range c.node.item.parts {
 		dst = c.node.item.parts[i].append(dst, r, &c.turns, c.piece)
@@ -136,9 +132,6 @@ func (c *Cursor) ID(r *matcher.Request) (id []byte, ok bool) {
 	r.Arena = r.Arena[:mark]
 	return c.id, true
 }
-
-// Index returns the number of the present item, from 0.
-func (c *Cursor) Index() int { return c.index }
 
 // Limited reports whether the stream has fewer items than declared, because there would be more than
 // item.MaxStreamItems.

@@ -127,7 +127,6 @@ func (f *framer) compile(text syntax.Text, raw bool, k kind, form renderer.Form)
 		}
 		same, ok := t.Static()
 		if !ok {
-			t.Uses(&f.items.uses)
 			return part{value: t, kind: k}
 		}
 		text.Value = same

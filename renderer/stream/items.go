@@ -24,12 +24,7 @@ type Items struct {
 	nodes  []node
 	loops  int // how deep loops are nested
 	levels int // how deep groups are nested, with the stream itself
-	uses   renderer.Uses
 }
-
-// ReadsRequest reports whether the items need the request that a Cursor began with, as it was then. Otherwise the
-// methods of the Cursor accept any request.
-func (s *Items) ReadsRequest() bool { return s.uses.Request }
 
 // node is an item, or a group of them.
 type node struct {
@@ -99,7 +94,6 @@ func (c *compiler) node(d *item.StreamItem, scope *renderer.Scope, level int) (n
 	var wrong syntax.Problems
 	n.cond, wrong = renderer.CompileCondition(d.If, &within)
 	c.problems = append(c.problems, wrong...)
-	n.cond.Uses(&c.items.uses)
 	switch {
 	case d.Items != nil:
 		n.group, count = c.list(d.Items, &within, level+1)
@@ -139,9 +133,7 @@ func (c *compiler) loop(d *item.StreamItem, scope *renderer.Scope) (l *renderer.
 	default:
 		return nil
 	}
-	if c.problems = append(c.problems, wrong...); l != nil {
-		l.Uses(&c.items.uses)
-	}
+	c.problems = append(c.problems, wrong...)
 	scope.Loops = append(scope.Loops[:len(scope.Loops):len(scope.Loops)], name)
 	c.items.loops = max(c.items.loops, len(scope.Loops))
 	return l

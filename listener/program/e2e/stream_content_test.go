@@ -6,6 +6,16 @@ import (
 	"testing"
 )
 
+// A number of items above the limit is logged.
+func TestStreams_LimitIsLogged(t *testing.T) {
+	t.Parallel()
+	p := Serving(t, "- endpoint: {path: /s, response: {stream: [{data: a, times: query-params.n}]}}\n")
+	if got := p.Do("HEAD", "/s?n=10000001", ""); got.Status != 200 {
+		t.Errorf("status %d", got.Status)
+	}
+	p.WaitLine(0, "a stream has more than 10,000,000 items", `endpoint="GET /s"`)
+}
+
 // The Content-Type of a stream is that of its items, unless it is declared.
 func TestStreams_ContentTypes(t *testing.T) {
 	t.Parallel()
