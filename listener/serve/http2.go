@@ -131,7 +131,7 @@ func (l laterStream) Serve() (until time.Time) {
 	case l.waits:
 		s.resume(l.call)
 	default:
-		l.paced = !s.AccessLog // a log may block
+		l.paced = true
 		s.serve(l.call)
 	}
 	switch {

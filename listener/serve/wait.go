@@ -6,7 +6,7 @@ import (
 
 	"mockserver/listener/compile"
 	"mockserver/listener/compile/traffic"
-	"mockserver/matcher"
+	"mockserver/listener/protocol/h2"
 )
 
 // A request waits for its latency once its reply is made. It waits in its goroutine, or without one:
@@ -52,17 +52,17 @@ func (c *call) waitsFor(begun, due time.Time, length time.Duration) {
 	c.Trace.Waited += max(due.Sub(served), 0)
 }
 
-// mayWait reports whether a request may wait without a goroutine. What follows its latency must not
+// mayWait reports whether a request may wait without a goroutine, which a stream gets back for what may
 // block. Over HTTP/1.1, only its reply waits, for long enough to be worth it.
 func (c *call) mayWait(a *compile.Response, due time.Time) bool {
 	w := &c.rest
-	if w.fault != nil || c.Reply.Passed != nil || w.given != nil && len(w.given.Hooks) > 0 && c.server.Stored {
-		return false
+	blocks := c.server.AccessLog || w.fault != nil || w.given != nil && len(w.given.Hooks) > 0 && c.server.Stored
+	if st, _ := c.peer.(*h2.Stream); st != nil {
+		st.Blocks = blocks
+		return c.Reply.Passed == nil && time.Now().Before(due)
 	}
-	if c.In.Protocol == matcher.HTTP2 {
-		return time.Now().Before(due)
-	}
-	return a.Paced && !c.isHead() && (c.connection == "" || c.connection == "close") && len(c.Reply.Body) <= mostDelayed && time.Until(due) >= leastDelay
+	return !blocks && c.Reply.Passed == nil && a.Paced && !c.isHead() && (c.connection == "" || c.connection == "close") &&
+		len(c.Reply.Body) <= mostDelayed && time.Until(due) >= leastDelay
 }
 
 // proceed does what follows the latency of a request, or its reply if there is no latency.

@@ -25,9 +25,6 @@ import (
 	"mockserver/internal/harness"
 )
 
-// latency is what the requests of these tests wait for.
-const latency = time.Second
-
 // How late responses are is measured with the time at which the kernel received them, so it does not
 // depend on when the client gets the processor. The request is counted from before it is sent.
 //
@@ -40,6 +37,7 @@ func measureWaiting(t *testing.T, protocol, streams int) {
 	NeedsProcess(t)
 	waiting := setting("MOCKSERVER_WAITING", 10000)
 	length := time.Duration(setting("MOCKSERVER_SECONDS", 20)) * time.Second
+	latency := time.Second * time.Duration(max(waiting, 10000)) / 10000 // at most 10,000 responses a second
 	connections := waiting / max(streams, 1)
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", fmt.Sprintf("- endpoint: {path: /late, latency: {min: %v, max: %[1]v}, response: {body: late}}\n", latency))
 	sides := []*side{{name: "now", p: Start(t, "-c", file)}}
@@ -52,7 +50,7 @@ func measureWaiting(t *testing.T, protocol, streams int) {
 		t.Fatal(err)
 	}
 	defer unix.Close(ring)
-	l := &waitingClient{t: t, ring: ring, streams: max(streams, 1), protocol: protocol, sides: sides}
+	l := &waitingClient{t: t, ring: ring, latency: latency, streams: max(streams, 1), protocol: protocol, sides: sides}
 	for _, s := range sides {
 		s.idle = s.p.Usage().RSS
 	}
@@ -104,6 +102,7 @@ func (s *side) cpu() time.Duration {
 type waitingClient struct {
 	t                 *testing.T
 	ring              int
+	latency           time.Duration // what the requests wait for
 	streams, protocol int
 	sides             []*side
 	all               []*waitingConn // by descriptor
@@ -176,7 +175,7 @@ func (l *waitingClient) run(warm, length time.Duration) {
 	var events [256]unix.EpollEvent
 	for measuring, asked := false, 0; time.Since(begun) < warm+length; {
 		wait := 1
-		for due := int(min(time.Since(begun), latency) * time.Duration(len(l.order)*l.streams) / latency); asked < due; asked++ {
+		for due := int(min(time.Since(begun), l.latency) * time.Duration(len(l.order)*l.streams) / l.latency); asked < due; asked++ {
 			l.ask(l.all[l.order[asked%len(l.order)]], 1)
 			wait = 0
 		}
@@ -279,6 +278,6 @@ func (l *waitingClient) receive(c *waitingConn) {
 // note notes how late a response is.
 func (l *waitingClient) note(c *waitingConn, sent, at time.Time) {
 	if sent.After(l.from) {
-		c.side.late = append(c.side.late, at.Sub(sent.Round(0))-latency)
+		c.side.late = append(c.side.late, at.Sub(sent.Round(0))-l.latency)
 	}
 }

@@ -86,6 +86,10 @@ func (s *Stream) writer() writer {
 
 // Due continues a stream that waits. Only the pacer calls it.
 func (s *Stream) Due() {
+	if s.Blocks {
+		go s.c.run(s, s.later)
+		return
+	}
 	s.inline = true
 	s.c.run(s, s.later)
 }

@@ -33,7 +33,8 @@ type Handler interface {
 // Later is a request that is answered later.
 type Later interface {
 	// Serve answers the request, and returns the zero time, or returns until when the request waits.
-	// It is called in a goroutine of its own. After a wait it is called again; then it must not block.
+	// It is called in a goroutine of its own. After a wait it is called again; then it must not block,
+	// unless Stream.Blocks is set.
 	Serve() (until time.Time)
 }
 

@@ -134,3 +134,46 @@ func TestPause_AClientThatDoesNotRead(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// meeting is a Handler whose streams wait, and then for each other, in pairs.
+type meeting struct {
+	*answers
+	met chan struct{}
+}
+
+func (m meeting) Answer(s *Stream) Later { return &meets{m, s, false} }
+
+type meets struct {
+	meeting
+	s     *Stream
+	again bool
+}
+
+func (m *meets) Serve() (until time.Time) {
+	if !m.again {
+		m.again, m.s.Blocks = true, true
+		return time.Now()
+	}
+	select {
+	case m.met <- struct{}{}:
+	case <-m.met:
+	}
+	m.s.Send(AppendStatus(nil, 200), []byte("met"))
+	return time.Time{}
+}
+
+// A stream whose reply may block after its wait delays no other.
+func TestPause_BeforeWhatBlocks(t *testing.T) {
+	m := meeting{&answers{}, make(chan struct{})}
+	c := serve(t, m.answers, func(s *Server) { s.Handler = m }).dial(t).begin()
+	c.get(1, "/a")
+	c.get(3, "/b")
+	for range 2 {
+		f, err := c.next()
+		for ; err == nil && !f.Header().Flags.Has(http2.FlagDataEndStream); f, err = c.next() {
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

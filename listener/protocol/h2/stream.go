@@ -17,6 +17,8 @@ type Stream struct {
 	Body                 []byte
 	// Room is a buffer for the body of the response.
 	Room []byte
+	// Blocks means that the next call of Later.Serve after a wait may block.
+	Blocks bool
 
 	c       *conn
 	arrived time.Time // when the last byte of the request arrived; until then, its latest frame
