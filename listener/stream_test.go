@@ -4,20 +4,25 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/net/http2"
 
 	"mockserver/config"
+	"mockserver/internal/harness"
 	"mockserver/listener"
 	"mockserver/listener/listenertest"
 	"mockserver/listener/observe/record"
@@ -368,4 +373,81 @@ func TestStream_Shutdown(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A fault ends a stream before its head, or in the middle.
+func TestStream_Faults(t *testing.T) {
+	server := listenertest.Start(t, config.Parse("m.yml", []byte(`
+- endpoint: {path: /reset, response: {stream: [{data: a}], pace: {first: 1ms}}, fault: {type: reset}}
+- endpoint: {path: /empty, response: {stream: [{data: a}]}, fault: {type: empty}}
+- endpoint: {path: /malformed, response: {stream: [{data: a}]}, fault: {type: malformed}}
+- endpoint: {path: /truncate, response: {stream: [{times: 4, data: a}], pace: {gap: 1ms}}, fault: {type: truncate}}
+`)), listener.Options{Record: &record.Options{}})
+	for path, c := range map[string]struct {
+		body string
+		is   error
+		h2   http2.ErrCode
+	}{
+		"/reset":     {"", syscall.ECONNRESET, http2.ErrCodeInternal},
+		"/empty":     {"", io.EOF, 0},
+		"/malformed": {"", nil, 0},
+		"/truncate":  {"data: a\n\ndata: a\n\n", io.ErrUnexpectedEOF, http2.ErrCodeInternal},
+	} {
+		if _, _, body, err := askOnce(t, server.URL()+path); body != c.body || err == nil || c.is != nil && !errors.Is(err, c.is) {
+			t.Errorf("%s: got %q, %v", path, body, err)
+		}
+		if c.h2 == 0 {
+			continue
+		}
+		s := speak(t, server)
+		s.get(1, path)
+		body := ""
+		for reset := false; !reset; {
+			switch f := s.next().(type) {
+			case *http2.DataFrame:
+				body += string(f.Data())
+			case *http2.RSTStreamFrame:
+				if reset = true; f.ErrCode != c.h2 || body != c.body {
+					t.Errorf("%s over HTTP/2: got %q, %v", path, body, f.ErrCode)
+				}
+			}
+		}
+	}
+}
+
+// A stream is logged and counted once, when it ends, and its webhook goes out then.
+func TestStream_Ends(t *testing.T) {
+	hook := make(chan string, 10)
+	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body) // an error shows below
+		hook <- string(b)
+	}))
+	defer target.Close()
+	var log harness.Log
+	server := listenertest.Start(t, config.Parse("m.yml", fmt.Appendf(nil, `
+- endpoint:
+    path: /:id
+    capacity: {concurrent: 1, queue: 10}
+    response: {stream: [{times: 3, line: {n: "{{loop.index}}"}}], pace: {gap: 5ms}}
+    webhooks: [{url: "%s", body: "{{path-params.id}} {{response.status}}"}]
+`, target.URL)), listener.Options{Record: &record.Options{}, AccessLog: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	conn := dial(t, server, "GET /1 HTTP/1.1\r\nHost: a\r\n\r\n")
+	if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil {
+		t.Error(err)
+	} else if body, err := io.ReadAll(resp.Body); err != nil || string(body) != lines(3) {
+		t.Errorf("got %q, %v", body, err)
+	}
+	c := speak(t, server)
+	c.get(1, "/2")
+	for f := c.until(1, http2.FrameData); !f.(*http2.DataFrame).StreamEnded(); f = c.until(1, http2.FrameData) {
+	}
+	for i := range 2 {
+		if got, want := <-hook, fmt.Sprint(i+1, " 200"); got != want {
+			t.Errorf("the webhook has %q, want %q", got, want)
+		}
+	}
+	until(t, "both are counted and logged", func() bool {
+		c := server.Counts()
+		return c.InFlight == 0 && c.Endpoints[0].Statuses[200] == 2 && strings.Count(log.String(), "status=200 bytes=") == 2
+	})
 }

@@ -40,6 +40,7 @@ type flow struct {
 	last   time.Time      // when something was sent last
 	until  time.Time      // when the next thing is due, by the clock on the wall
 	took   time.Duration  // from the arrival to the head
+	free   time.Time      // when a slow body has room for more
 	sent   record.Streamed
 	headed bool // the head was sent
 	whole  bool // an error is sent instead, as a whole
@@ -72,8 +73,42 @@ func (s *Server) stream(c *call, begun time.Time, wait traffic.Wait) {
 	if f.stream.MaxDuration > 0 {
 		f.ends = begun.Add(f.stream.MaxDuration)
 	}
-	f.until = f.head
+	if f.until = f.head; f.fault != nil {
+		c.fault, c.Trace.Fault = f.fault, f.fault.Kind
+	}
 	c.Shrink()
+}
+
+// drop ends a streamed reply of which nothing is sent, and returns when the fault that is sent instead is due.
+func (f *flow) drop(wait traffic.Wait, r *matcher.Request) traffic.Wait {
+	if first := f.stream.First; first != nil {
+		wait = traffic.Wait{Length: first(r.Random.Float64()), Timed: true}
+	}
+	f.call.flow = nil
+	f.recycle()
+	return wait
+}
+
+// recycle returns the flow to the pool.
+func (f *flow) recycle() {
+	cursor := f.cursor
+	*f = flow{cursor: cursor}
+	flows.Put(f)
+}
+
+// mostBeforeCut is how many items are sent before a fault if the number of all items is not known.
+const mostBeforeCut = 10
+
+// isCut reports whether a fault ends the reply before the next item.
+func (f *flow) isCut() bool {
+	if f.fault == nil || f.fault.Kind != wire.Truncate {
+		return false
+	}
+	most := mostBeforeCut
+	if n := f.stream.Count; n >= 0 {
+		most = n / 2
+	}
+	return f.sent.Items >= most
 }
 
 // next moves to the next item, and sets when that is due.
@@ -101,6 +136,8 @@ func (f *flow) step(b []byte, room bool) (out []byte, ended bool) {
 	for begin := len(b); f.sent.End == ""; {
 		due := f.dueAt()
 		switch {
+		case f.headed && !f.bare && !f.whole && f.isCut():
+			f.sent.End = record.EndFault
 		case f.bare || f.whole || f.item == nil:
 			f.sent.End = record.EndComplete
 		case !f.ends.IsZero() && !now.Before(f.ends):
@@ -123,10 +160,11 @@ func (f *flow) step(b []byte, room bool) (out []byte, ended bool) {
 
 // dueAt returns when the next item is due, by the clock on the wall.
 func (f *flow) dueAt() time.Time {
-	if f.clock == nil || f.sent.Items == 0 {
-		return f.due
+	due := f.due
+	if f.clock != nil && f.sent.Items > 0 {
+		due = f.clock.Wall(due)
 	}
-	return f.clock.Wall(f.due)
+	return latest(due, f.free)
 }
 
 // wait sets when the next thing is due after now, and appends a heartbeat that is.
@@ -159,6 +197,13 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
 // begin makes the head, and appends it to b over HTTP/1.1. If the first item is due as well, but cannot be made, the
 // reply is an error instead.
 func (f *flow) begin(b []byte, now time.Time, room bool) []byte {
@@ -172,7 +217,7 @@ func (f *flow) begin(b []byte, now time.Time, room bool) []byte {
 	begin := len(b)
 	c.Reply.Streamed = true
 	b = f.appendHead(b)
-	if !room || f.bare || f.item == nil || now.Before(f.due) {
+	if !room || f.bare || f.item == nil || now.Before(f.due) || f.isCut() {
 		return b
 	}
 	if b = f.appendItem(b, now); f.sent.End == record.EndBroken {
@@ -213,6 +258,9 @@ func (f *flow) appendItem(b []byte, now time.Time) []byte {
 	f.sent.Items++
 	f.sent.Bytes += len(b) - begin
 	f.last = now
+	if slow := f.fault; slow != nil && slow.Kind == wire.Slow {
+		f.free = latest(f.free, now).Add(time.Duration(float64(len(b)-begin) / float64(slow.Pace) * float64(time.Second)))
+	}
 	if f.sent.Items == 1 && f.clock != nil {
 		f.due = f.clock.Enter(f.due, f.stream.Demand)
 	}
@@ -264,13 +312,18 @@ func (f *flow) Continue(b []byte, left bool) (out []byte, next time.Time, last b
 	if !ended {
 		return out, f.until, false
 	}
-	broken := f.sent.End == record.EndBroken && !f.whole
+	broken := f.isBroken()
 	if f.coded && !broken {
 		out = append(out, http1.LastChunk...)
 	}
 	last = f.closes || broken || f.call.server.Stopping.Load() || conn.IsOld()
 	f.finish(false)
 	return out, next, last
+}
+
+// isBroken reports whether the client is to notice that the reply is incomplete.
+func (f *flow) isBroken() bool {
+	return (f.sent.End == record.EndBroken || f.sent.End == record.EndFault) && !f.whole
 }
 
 // put makes what is due, for a stream of HTTP/2. It returns when more is due; the zero time at the end.
@@ -305,7 +358,10 @@ func (f *flow) put(st *h2.Stream) (until time.Time) {
 	}
 	switch {
 	case f.bare || f.whole:
-	case ended && f.sent.End == record.EndBroken:
+	case ended && f.isBroken():
+		if len(out) > 0 && room {
+			st.Put(out, false)
+		}
 		st.Break()
 	case room && (ended || len(out) > 0):
 		st.Put(out, ended)
@@ -332,14 +388,20 @@ func (f *flow) finish(left bool) {
 	}
 	f.sent.Took = time.Since(f.begun)
 	c.Trace.Streamed = f.sent
+	left = left && !f.headed
+	if s.Recorder != nil {
+		s.record(c, left)
+	}
 	if s.AccessLog || f.given != nil && len(f.given.Hooks) > 0 && s.Stored { // which may block
+		c.kept = c.Keep(c.kept[:0])
+		c.peer, c.In.Peer = nobody, nil // which serve other requests from now on
 		go f.close(left)
 		return
 	}
 	f.close(left)
 }
 
-// close sends the webhooks, and records the request.
+// close sends the webhooks, and logs the request.
 func (f *flow) close(left bool) {
 	c, s := f.call, f.call.server
 	defer func() {
@@ -347,22 +409,16 @@ func (f *flow) close(left bool) {
 			f.panicked(p)
 		}
 	}()
-	left = left && !f.headed
 	if f.given != nil && f.headed {
 		s.notify(f.given, c)
 	}
 	if s.AccessLog {
-		s.logAccess(c, slog.Duration("took", time.Since(c.In.Time)))
+		s.logAccess(c, left, slog.Duration("took", time.Since(c.In.Time)))
 	}
 	if f.cursor.Limited() && s.serverErrors.Pass("limited "+f.source.Name, time.Now()) {
 		s.Log.Warn("a stream has more than 10,000,000 items; the rest are left out", "endpoint", f.source.Name)
 	}
-	if s.Recorder != nil {
-		s.record(c, left)
-	}
-	cursor := f.cursor
-	*f = flow{cursor: cursor}
-	flows.Put(f)
+	f.recycle()
 	c.Release()
 }
 
@@ -372,9 +428,8 @@ func (f *flow) panicked(p any) {
 	c.panicked = true
 	c.server.logPanic("panic while serving a request", c.Trace.Endpoint, p, fmt.Sprint(p),
 		slog.String("method", string(c.In.Method)), slog.String("uri", string(c.In.Target)))
-	f.held.Leave()
-	if c.server.Recorder != nil {
-		c.server.Recorder.Leave(c.peer.Shard())
+	if f.sent.End == "" {
+		f.held.Leave()
 	}
 }
 

@@ -180,6 +180,6 @@ func (s *Server) refuse(c *call, f reply.Failure, message string) {
 		s.Recorder.Refused(&c.In, &c.Reply, c.peer.Shard())
 	}
 	if s.AccessLog {
-		s.logAccess(c, slog.String("code", f.Code))
+		s.logAccess(c, c.peer.HasLeft(), slog.String("code", f.Code))
 	}
 }

@@ -45,13 +45,13 @@ func (s *Server) logPanic(during string, endpoint string, p any, message string,
 // logAccess logs one request with its status and one further attribute. If the headers could not be
 // parsed, the method and the URI are logged as "-". A request that was not answered because its
 // client left is logged with the status that nginx uses.
-func (s *Server) logAccess(c *call, more slog.Attr) {
+func (s *Server) logAccess(c *call, left bool, more slog.Attr) {
 	method, uri := "-", "-"
 	if len(c.In.Method) > 0 {
 		method, uri = string(c.In.Method), string(c.In.Target)
 	}
-	status, bytes := c.Reply.Status, len(c.Reply.Sent(false))
-	if c.peer.HasLeft() {
+	status, bytes := c.Reply.Status, len(c.Reply.Sent(false))+c.Trace.Streamed.Bytes
+	if left {
 		status, bytes = record.StatusLeft, 0
 	}
 	attrs := []slog.Attr{

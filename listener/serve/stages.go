@@ -138,8 +138,14 @@ func (s *Server) disturb(a *compile.Response, c *call, notify bool) {
 		w.given = given
 	}
 	switch {
-	case c.flow != nil:
+	case c.flow != nil && !(drawn.Fault != nil && drawn.Fault.IsBeforeHead()):
 		s.stream(c, begun, drawn.Wait)
+	case c.flow != nil:
+		if wait := c.flow.drop(drawn.Wait, &c.Request); wait.Timed {
+			s.wait(c, a, begun, wait.Length)
+		} else {
+			s.proceed(c, false)
+		}
 	case drawn.Timed:
 		s.wait(c, a, begun, drawn.Length)
 	default:
@@ -170,7 +176,7 @@ func (s *Server) finish(c *call) {
 		s.logPanic("panic while serving a request", c.Trace.Endpoint, p, message,
 			slog.String("method", string(c.In.Method)), slog.String("uri", string(c.In.Target)))
 		if s.AccessLog {
-			s.logAccess(c, slog.String("code", reply.InternalError.Code))
+			s.logAccess(c, c.peer.HasLeft(), slog.String("code", reply.InternalError.Code))
 		}
 	}
 	if s.Recorder != nil && !c.waits {

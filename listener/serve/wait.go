@@ -109,7 +109,7 @@ func (s *Server) resume(c *call) {
 func (s *Server) complete(c *call) {
 	s.completeHead(c)
 	if s.AccessLog {
-		s.logAccess(c, slog.Duration("took", time.Since(c.In.Time)))
+		s.logAccess(c, c.peer.HasLeft(), slog.Duration("took", time.Since(c.In.Time)))
 	}
 }
 

@@ -25,6 +25,9 @@ func newFault(f *policy.Fault) *Fault {
 	}
 }
 
+// IsBeforeHead reports whether nothing of a streamed reply is sent.
+func (f *Fault) IsBeforeHead() bool { return f.Kind != "truncate" && f.Kind != "slow-body" }
+
 // applies draws whether the fault is applied to a request. A nil fault is never applied.
 func (f *Fault) applies(random *matcher.Random) bool {
 	return f != nil && (f.rate >= 1 || random.Float64() < f.rate)

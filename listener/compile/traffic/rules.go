@@ -55,7 +55,7 @@ type Options struct {
 
 // Declared reports whether an endpoint declares rules.
 func Declared(e *item.Endpoint) bool {
-	return len(e.Responses) > 0 || e.Group != (policy.Group{})
+	return len(e.Responses) > 0 || e.Group != (policy.Group{}) || e.Response.Pace != nil
 }
 
 // Unshared returns a problem for each part of an endpoint that is declared as shared with other
