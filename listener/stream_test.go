@@ -429,7 +429,7 @@ func TestStream_Ends(t *testing.T) {
     path: /:id
     capacity: {concurrent: 1, queue: 10}
     response: {stream: [{times: 3, line: {n: "{{loop.index}}"}}], pace: {gap: 5ms}}
-    webhooks: [{url: "%s", body: "{{path-params.id}} {{response.status}}"}]
+    webhooks: [{url: "%s", body: "{{path-params.id}} {{response.status}}", sleep-time: 0s}]
 `, target.URL)), listener.Options{Record: &record.Options{}, AccessLog: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	conn := dial(t, server, "GET /1 HTTP/1.1\r\nHost: a\r\n\r\n")
 	if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil {
