@@ -135,17 +135,9 @@ func (f *flow) step(b []byte, room bool) (out []byte, ended bool) {
 	}
 	for begin := len(b); f.sent.End == ""; {
 		due := f.dueAt()
-		switch {
-		case f.headed && !f.bare && !f.whole && f.isCut():
-			f.sent.End = record.EndFault
-		case f.bare || f.whole || f.item == nil:
-			f.sent.End = record.EndComplete
-		case !f.ends.IsZero() && !now.Before(f.ends):
-			f.sent.End = record.EndMaxDuration
-		case f.stream.Most > 0 && f.sent.Items >= f.stream.Most:
-			f.sent.End = record.EndComplete
-		case f.stream.Endless && (f.call.server.Hurried.Load() || f.sent.Items > 0 && f.call.server.Stopping.Load()):
-			f.sent.End = record.EndStopped
+		switch end := f.endAt(now); {
+		case end != "":
+			f.sent.End = end
 		case now.Before(due):
 			return f.wait(b, now, due), false
 		case !room || len(b)-begin >= wire.Enough:
@@ -156,6 +148,22 @@ func (f *flow) step(b []byte, room bool) (out []byte, ended bool) {
 		}
 	}
 	return b, true
+}
+
+// endAt returns how the reply ends before the next item; "" if it does not.
+func (f *flow) endAt(now time.Time) string {
+	server := f.call.server
+	switch {
+	case !f.bare && !f.whole && f.isCut():
+		return record.EndFault
+	case f.bare || f.whole || f.item == nil || f.stream.Most > 0 && f.sent.Items >= f.stream.Most:
+		return record.EndComplete
+	case !f.ends.IsZero() && !now.Before(f.ends):
+		return record.EndMaxDuration
+	case f.stream.Endless && (server.Hurried.Load() || f.sent.Items > 0 && server.Stopping.Load()):
+		return record.EndStopped
+	}
+	return ""
 }
 
 // dueAt returns when the next item is due, by the clock on the wall.
