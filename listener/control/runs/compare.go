@@ -344,6 +344,9 @@ func headline(found []tested, all int) string {
 	slices.SortStableFunc(found, func(a, b tested) int {
 		return cmp.Or(cmp.Compare(b.judged(), a.judged()), cmp.Compare(b.size(), a.size()))
 	})
+	found = slices.CompactFunc(found, func(next, t tested) bool { // the only endpoint repeats the figures of the run
+		return strings.HasPrefix(next.name, t.name) && *next.Difference == *t.Difference
+	})
 	var texts []string
 	for _, t := range found[:min(len(found), namedInHeadline)] {
 		verb := "is"

@@ -594,15 +594,18 @@ func TestCompare_DifferencesAndWhatKeepsTwoFromBeingCompared(t *testing.T) {
 	if p := c.Total.OwnP99; p.Low == nil || !near(p.Difference, -0.1) || *p.Low >= -0.1 || *p.High <= -0.1 {
 		t.Errorf("p99 %+v, want an interval of the difference", p)
 	}
-	if !strings.HasPrefix(c.Text, "Own time p99 is better by \u2212100 µs (") || !strings.Contains(c.Text, "; Requests a second are higher by +10 (") || !strings.Contains(c.Text, "other figure") {
+	if !strings.HasPrefix(c.Text, "Own time p99 is better by \u2212100 µs (") || !strings.Contains(c.Text, "; Requests a second are higher by +10 (") || !strings.Contains(c.Text, "; Requests a second of GET /a are higher by +8 (") {
 		t.Errorf("headline %q", c.Text)
 	}
 	changed := func(name, unit, finding string, a, b float64) tested {
 		return tested{name: name, unit: unit, Pair: &Pair{A: new(figure(a)), B: new(figure(b)), Difference: new(b - a), Low: new(b - a), High: new(b - a), Finding: finding}}
 	}
 	rate, own := changed("Requests a second", "rate", "higher", 1, 9), changed("Own time p99", "ms", "worse", 4, 5)
-	if text := headline([]tested{rate, own}, 9); !strings.HasPrefix(text, "Own time p99 is worse by ") {
-		t.Errorf("headline %q, want what is worse before what is only higher", text)
+	same := own
+	same.name += " of GET /a" // the only endpoint
+	found := []tested{rate, changed("Injected p50", "ms", "worse", 8, 9), changed("Injected p99", "ms", "worse", 8, 9), own, same}
+	if text := headline(found, 9); !strings.HasPrefix(text, "Own time p99 is worse by ") || strings.Contains(text, "GET /a") || !strings.HasSuffix(text, "; and 1 other figure changed.") {
+		t.Errorf("headline %q, want once what is worse, before what is only higher", text)
 	}
 	if got := testedIn(&Differences{InjectedP50: Pair{Finding: notDistinguishable}}, " of GET /a")[0].name; got != "Injected p50 of GET /a" {
 		t.Errorf("the headline names %q", got)
