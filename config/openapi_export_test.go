@@ -265,6 +265,7 @@ func TestExport_HidesSecrets(t *testing.T) {
         body: {sign: {secret: kept}}
         sign: {secret: hunter2, header: X-Kept}
       - {method: POST, url: "http://hunter2{{env.S|default:'/'}}@b.test/{% if host %}://hunter2@c{% endif %}"}
+- endpoint: {path: /streamed, response: {stream: [{items: [{items: [{data: x, if: header-params.Authorization = "hunter2"}]}]}]}}
 - endpoint: {path: /from, response: {external-body: {provider: json, path: "https://ann:hunter2@a.test/{{query-params.kept}}"}}}
 - endpoint:
     path: /several

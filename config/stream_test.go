@@ -1,8 +1,12 @@
 package config
 
 import (
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"mockserver/internal/files"
 )
 
 const atStream = atResponse + ".stream"
@@ -90,5 +94,18 @@ func TestWarningsOfStreams(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		expect(t, spec.Problems.Warnings(), places, c.want)
+	}
+}
+
+// The files of a stream are watched, as they are read when the configuration is.
+func TestStreams_FilesAreWatched(t *testing.T) {
+	spec := Parse("f.yml", []byte(streamed(beside("pace: {from: testdata/pace.csv, unit: ms}"), "file: stream_test.go")))
+	if err := spec.Problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"stream_test.go", filepath.Join("testdata", "pace.csv")} {
+		if got := spec.Referenced(); !slices.Contains(got, files.Absolute(name)) {
+			t.Errorf("%s is not in %q", name, got)
+		}
 	}
 }

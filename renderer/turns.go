@@ -148,7 +148,11 @@ func (t *Template) AppendIn(dst []byte, r *matcher.Request, turns *Turns) []byte
 	return t.append(dst, r, &turns.frame)
 }
 
-// HoldsIn is like Holds, for a condition inside loops.
+// HoldsIn is like Holds, for a condition inside loops. If their work is above its limit, r is Stopped.
 func (c *Condition) HoldsIn(r *matcher.Request, turns *Turns) bool {
-	return c == nil || c.root.holds(r, &turns.frame) && r.Stopped == nil
+	holds := c == nil || c.root.holds(r, &turns.frame)
+	if r.Stopped == ErrTooLarge {
+		holds, r.Stopped = false, nil
+	}
+	return holds
 }

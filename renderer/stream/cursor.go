@@ -113,10 +113,13 @@ func (c *Cursor) turn(l *level, n *node, r *matcher.Request) bool {
 // Append appends what the present item sends.
 func (c *Cursor) Append(dst []byte, r *matcher.Request) []byte {
 	r.SetNow(time.Now())
-	mark := len(r.Arena)
+	mark, begin := len(r.Arena), len(dst)
 	for i := range c.node.item.parts {
 		dst = c.node.item.parts[i].append(dst, r, &c.turns, c.piece)
 		r.Arena = r.Arena[:mark]
+	}
+	if len(dst)-begin > r.Most() && r.Stopped == nil {
+		r.Stopped = renderer.ErrTooLarge
 	}
 	return dst
 }

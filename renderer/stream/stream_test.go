@@ -272,18 +272,22 @@ func TestCompile_WithoutTemplates(t *testing.T) {
 	}
 }
 
-// A text that is too large, and a loop that is too long, end the stream.
+// An item or a text that is too large, and a loop that is too long, end the stream.
 func TestCursor_Stops(t *testing.T) {
+	const most = 1 << 19
 	for _, c := range []struct {
 		name, items string
+		body        int
 		want        error
 	}{
-		{"a text", "- {data: '{{body}}'}", renderer.ErrTooLarge},
-		{"a list", "- {data: x, for: y in body|split:\"\"}", renderer.ErrTooLarge},
-		{"a loop that sends nothing", "- {data: x, times: forever, if: body contains y}", renderer.ErrTooLong},
+		{"a text", "- {data: '{{body}}'}", 2 * most, renderer.ErrTooLarge},
+		{"texts that are small enough each", "- {event: '{{body}}', data: '{{body}}'}", most - 1, renderer.ErrTooLarge},
+		{"a list", "- {data: x, for: y in body|split:\"\"}", most - 1, renderer.ErrTooLarge},
+		{"a condition that needs a large text", "- {data: x, if: 'body|split:\"\"'}", most - 1, nil},
+		{"a loop that sends nothing", "- {data: x, times: forever, if: body contains y}", 2 * most, renderer.ErrTooLong},
 	} {
-		r := request(t, strings.Repeat("x", 1<<20))
-		r.MaxText = 1 << 19
+		r := request(t, strings.Repeat("x", c.body))
+		r.MaxText = most
 		var cursor stream.Cursor
 		compile(t, c.items).Begin(&cursor)
 		if _, ok := cursor.Next(r); ok {
