@@ -10,7 +10,7 @@ import (
 // has a stack that need not grow again.
 const idleServers = 64
 
-// accept serves connections until the listener fails or is closed: see wire.Connections.Begin.
+// accept serves connections until the listener fails or is closed: see wire.Connections.Share, and begin.
 // It replaces fasthttp's own loop, whose worker pool keeps a goroutine for ten seconds after it is
 // stopped, and which checks every 100 ms whether its connections are gone.
 func (s *Server) accept() {
@@ -22,7 +22,9 @@ func (s *Server) accept() {
 			}
 			break
 		}
-		s.listener.Begin(conn.(*wire.Connection))
+		if c := conn.(*wire.Connection); !c.Park() { // many at once need not have goroutines
+			s.begin(c)
+		}
 	}
 	s.listener.Drain()
 	close(s.next)

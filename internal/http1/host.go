@@ -11,20 +11,14 @@ import (
 // HostPort reports whether b is HOST or HOST:PORT. The port begins with the colon, and is empty if there is
 // none.
 func HostPort(b []byte) (port []byte, ok bool) {
-	name, port := cutPort(b)
-	return port, isHostName(name) && isPortPart(port)
-}
-
-// cutPort splits HOST:PORT; the port begins with the colon, and is empty if there is no colon.
-func cutPort(b []byte) (name, port []byte) {
-	from := 0
+	name, from := b, 0
 	if len(b) > 0 && b[0] == '[' {
 		from = max(0, bytes.IndexByte(b, ']'))
 	}
 	if i := bytes.IndexByte(b[from:], ':'); i >= 0 {
-		return b[:from+i], b[from+i:]
+		name, port = b[:from+i], b[from+i:]
 	}
-	return b, nil
+	return port, isHostName(name) && len(bytes.TrimRight(port, "0123456789")) <= len(":")
 }
 
 // hostBytes are the bytes that a host name may contain, RFC 3986 section 3.2.2.
@@ -61,14 +55,4 @@ func isEscape(b []byte) bool {
 	}
 	high, low := ascii.Hex(b[1]), ascii.Hex(b[2])
 	return high < 16 && low < 16 && (high >= 8 || high<<4|low == '%')
-}
-
-// isPortPart reports whether b is a colon and digits, or empty.
-func isPortPart(b []byte) bool {
-	for i, c := range b {
-		if i > 0 && (c < '0' || '9' < c) {
-			return false
-		}
-	}
-	return true
 }

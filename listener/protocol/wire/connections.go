@@ -120,12 +120,13 @@ func (c *Connections) Accept() (net.Conn, error) {
 			inner, err = c.Listener.Accept()
 		}
 		switch {
-		case err == nil:
-			if conn := c.take(inner); conn != nil {
-				return conn, nil
-			}
+		case err == nil && c.Owned != nil && c.Owned(inner):
 			pause = firstPause / 2
 			continue
+		case err == nil:
+			c.scarce = false
+			c.descriptors.took(inner)
+			return c.Adopt(inner), nil
 		case !passes(err):
 			return nil, err
 		}
@@ -140,16 +141,6 @@ func (c *Connections) Accept() (net.Conn, error) {
 		case <-c.ended: // the next Accept returns the error
 		}
 	}
-}
-
-// take registers a connection that was accepted, unless it belongs to another part of the program.
-func (c *Connections) take(inner net.Conn) *Connection {
-	if c.Owned != nil && c.Owned(inner) {
-		return nil
-	}
-	c.scarce = false
-	c.descriptors.took(inner)
-	return c.Adopt(inner)
 }
 
 // Adopt registers a connection. One that was accepted while CloseAll closed the others is closed

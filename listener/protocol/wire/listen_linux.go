@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"runtime"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -48,7 +47,7 @@ func Listen(ctx context.Context, network, address string, share bool) (net.Liste
 		return nil, err
 	}
 	a.raw, err = a.file.SyscallConn()
-	a.try, a.now = a.once, func(fd uintptr) { a.once(fd) }
+	a.try = a.once
 	return a, err
 }
 
@@ -76,7 +75,6 @@ type acceptor struct {
 	file *os.File
 	raw  syscall.RawConn
 	try  func(fd uintptr) bool // acceptor.once, made once
-	now  func(fd uintptr)      // the same
 
 	begun     atomic.Bool // Accept was called, and is called until it fails
 	saidDrops bool        // that connections were dropped was logged
@@ -92,8 +90,8 @@ func (a *acceptor) Accept() (net.Conn, error) {
 	a.begun.Store(true)
 	err := waitError(a.raw.Read(a.try))
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		_ = a.raw.Control(a.now)   // nothing else closes it
-		if err = nil; a.err != 0 { // none waits, or it cannot be accepted
+		_ = a.raw.Control(func(fd uintptr) { a.once(fd) }) // nothing else closes it
+		if err = nil; a.err != 0 {                         // none waits, or it cannot be accepted
 			_ = a.file.Close() // it was only read
 			err = net.ErrClosed
 		}
@@ -104,44 +102,14 @@ func (a *acceptor) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, &net.OpError{Op: "accept", Net: "tcp", Addr: a.addr, Err: err}
 	}
-	return a.take(), nil
-}
-
-// take returns the connection that once has accepted.
-func (a *acceptor) take() *accepted {
 	s, ip := &accepted{fd: a.fd}, a.from.Addr()
 	s.remote = net.TCPAddr{Port: int(a.from.Port()), Zone: ip.Zone()}
 	s.remote.IP, _ = ip.WithZone("").AppendBinary(s.ip[:0]) // it does not fail
 	if !a.addr.IP.IsUnspecified() {
 		s.local = a.addr
 	}
-	return s
+	return s, nil
 }
-
-// Begin serves a connection that was just accepted, and others that wait to be accepted. This goroutine serves
-// them first, as that of the set does, without waiting: after a few were accepted, many have sent a request. If
-// there are other processors, they get their share by the set. A connection that needs a goroutine gets one.
-func (c *Connections) Begin(first *Connection) {
-	all := append(make([]*Connection, 0, atOnce), first)
-	a, ok := c.Listener.(*acceptor)
-	for ok && len(all) < atOnce && !c.descriptors.scarce && !c.isEnding() && a.raw.Control(a.now) == nil && a.err == 0 {
-		if conn := c.take(a.take()); conn != nil {
-			all = append(all, conn)
-		}
-	}
-	others := len(all) - len(all)/runtime.GOMAXPROCS(0)
-	for i, conn := range all {
-		if i >= others && conn.socket != nil && conn.mayShare() {
-			conn.shared = true
-			c.Share(conn)
-		} else if !conn.Park() { // many at once need not have goroutines
-			c.Resume(conn)
-		}
-	}
-}
-
-// atOnce is how many connections are accepted, at most, before they are served.
-const atOnce = 32
 
 // once accepts, and reports whether there was a connection or an error.
 func (a *acceptor) once(fd uintptr) bool {

@@ -2,17 +2,11 @@ package wire
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"net"
-	"runtime"
 	"strings"
-	"sync/atomic"
 	"testing"
-
-	"golang.org/x/sys/unix"
 )
 
 // sharing is parks, with a count of what the goroutine of the set, and others, were given to serve.
@@ -158,59 +152,6 @@ func TestShared_OnceIfRequestsAreSlow(t *testing.T) {
 	if n := len(shared); n != 2 {
 		t.Errorf("the goroutine of the set got it %d times, want 2: for the first request, and the first that followed", n)
 	}
-}
-
-// All connections that wait to be accepted are accepted and read by one call, as far as this goroutine has to
-// serve them, and those without a request are parked.
-func TestBegin_ServesAllThatWait(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for processors, want := range map[int]int32{1: 5, 2: 2} {
-		runtime.GOMAXPROCS(processors)
-		beginAll(t, 5, want)
-	}
-}
-
-func beginAll(t *testing.T, clients int, want int32) {
-	t.Helper()
-	l, err := Listen(context.Background(), "tcp", "127.0.0.1:0", false)
-	must(t, err)
-	c := served(New(l, slog.New(slog.DiscardHandler)), stub{plain: func(c *Connection, _ *Plain) error {
-		_, err := io.WriteString(c, answered)
-		return err
-	}})
-	var read, resumed atomic.Int32
-	c.Share = func(conn *Connection) {
-		read.Add(1)
-		_ = conn.Serve()
-	}
-	c.Resume = func(*Connection) { resumed.Add(1) }
-	var all []net.Conn
-	for range clients {
-		conn, err := net.Dial("tcp", l.Addr().String())
-		must(t, err)
-		defer conn.Close()
-		all = append(all, conn)
-	}
-	for waiting := 0; waiting < clients; { // connecting may return earlier
-		must(t, l.(*acceptor).raw.Control(func(fd uintptr) {
-			info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
-			must(t, err)
-			waiting = int(info.Unacked) // the length of the queue, for a listening socket
-		}))
-	}
-	first, err := c.Accept()
-	must(t, err)
-	c.Begin(first.(*Connection))
-	if n := read.Load(); c.Count() != clients || n != want || resumed.Load() > 0 {
-		t.Errorf("%d were accepted, %d read, %d have a goroutine; want %d, %d and 0", c.Count(), n, resumed.Load(), clients, want)
-	}
-	for _, conn := range all {
-		asks(t, conn, conn, whole, 1)
-	}
-	_ = c.End(0)
-	c.CloseAll()
-	c.Drain()
-	c.Stop()
 }
 
 // The memory of a closed connection is used again, unless another goroutine may still know the connection.

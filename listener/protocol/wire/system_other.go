@@ -41,9 +41,6 @@ func (*place) open(net.Conn) {}
 func (c *Connections) logDrops() {}
 func (c *Connections) openLot()  {}
 
-// Begin makes a goroutine serve a connection.
-func (c *Connections) Begin(first *Connection) { c.Resume(first) }
-
 // Park does nothing: the connection needs a goroutine.
 func (c *Connection) Park() bool { return false }
 
