@@ -80,25 +80,26 @@ type deadlines struct {
 // reading is what was received, and how much of it was read.
 type reading struct {
 	in       *bufio.Reader // what was received and not taken yet; nil while the connection has no buffer
-	large    bool          // in has MaxHeader bytes instead of readBuffer
-	grows    bool          // it becomes large when more arrives
 	head     head          // the head that is being read, or whose request is being served
-	inBody   bool          // the body of that request is being read
 	requests int           // that were answered
-	ended    bool          // the last request was answered
 	size     int           // of the head, in bytes, and of the body if its length is known
-	isPlain  bool          // the request that was read last is plain
 	plain    Plain
 	last     []byte // a copy of that request; empty for one that is too long: see repeats
 	later    Later  // serves the plain request that was read last; nil for none
-	// preferred and accepted mean that a request on the connection, this one or an earlier one, had
-	// a header that may select a response of an operation: Prefer, or an Accept other than */*.
-	preferred, accepted bool
 
 	held    []byte    // bytes that are to be read before others: see pause and hold
 	heldAt  time.Time // when what follows the current request arrived; zero if nothing does
 	arrived time.Time // when the current request arrived; zero if it was served on arrival
-	first   [1]byte   // the byte that ended the parking
+
+	large   bool // in has MaxHeader bytes instead of readBuffer
+	grows   bool // it becomes large when more arrives
+	inBody  bool // the body of the request is being read
+	ended   bool // the last request was answered
+	isPlain bool // the request that was read last is plain
+	// preferred and accepted mean that a request on the connection, this one or an earlier one, had
+	// a header that may select a response of an operation: Prefer, or an Accept other than */*.
+	preferred, accepted bool
+	first               [1]byte // the byte that ended the parking
 }
 
 // ending is what ends a connection, and how it ends.
