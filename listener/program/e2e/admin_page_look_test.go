@@ -294,6 +294,9 @@ func TestPage_TheVerdictMovesNothing(t *testing.T) {
 			}{{"trusted", 0, "[]"}, {"trusted", 0, "['steal', 'throttled', 'cpu-wait']"}, {"not trusted", 1, "[]"}, {"not trusted", 15, "['steal']"}} {
 				p.must(chromedp.Evaluate[chromedp.Void](fmt.Sprintf("window.tell(%s, %d, %s)", literal(c.word), c.reasons, c.unknown)))
 				p.until(fmt.Sprintf("document.getElementById('verdict-word').innerText === %s && document.querySelectorAll('#verdict-reasons li').length === %d + (%s.length > 0)", literal(c.word), c.reasons, c.unknown))
+				if text := js[string](p, "document.getElementById('verdict-reasons').textContent"); c.reasons > 0 && !strings.Contains(text, "13.2\u00a0ms late") {
+					t.Errorf("a line may break between a number and its unit: %q", text)
+				}
 				if cut := js[[]string](p, cutLines); len(cut) > 0 {
 					t.Errorf("%d, wall %v: with %d reasons a line is cut: %q", width, wall, c.reasons, cut)
 				}

@@ -65,6 +65,9 @@ const charts = {
   ],
 };
 
+// whole keeps the numbers in a text and their units on one line.
+const whole = (text) => text.replace(/(\d) (?=(?:[mµn]?s|%|[KMG]iB)(?:\W|$))/g, "$1\u00a0");
+
 const cores = (n) => (Number.isInteger(n) ? n : n.toFixed(2)) + (n === 1 ? " core" : " cores");
 
 // Overview shows what stays visible with every part of the page.
@@ -112,14 +115,14 @@ export class Overview {
     document.title = (looked && !verdict.trusted ? "⚠ not trusted – " : "") + "mockserver";
     const lines = verdict.reasons.map((r) => [r.code, r.text, r.since]);
     if (!verdict.trusted) lines.push(...verdict.explanations.map((r) => [r.code, "may explain it: " + r.text, r.since]));
-    setText($("verdict-size"), verdict.size || "");
+    setText($("verdict-size"), whole(verdict.size || ""));
     if (verdict.unknown?.length > 0) lines.push(["", "not reported by this system, so not judged: " + verdict.unknown.join(", ")]);
     const list = $("verdict-reasons");
     while (list.children.length > lines.length) list.lastChild.remove();
     lines.forEach(([code, text, since], i) => {
       const line = list.children[i] ?? list.appendChild(element("li", {}, element("strong", { class: "code" }), element("span", {}), element("small", {})));
       setText(line.children[0], code);
-      setText(line.children[1], (code ? ": " : "") + text);
+      setText(line.children[1], (code ? ": " : "") + whole(text));
       line.classList.toggle("unknown", !code);
       setText(line.children[2], since ? " · for " + duration(Math.max(0, Math.round((Date.now() - new Date(since)) / 1000))) : "");
     });
