@@ -24,10 +24,10 @@ var (
 	// valueStart is the text before a value, and continuation what follows a text in quotes that is not all of it.
 	valueStart   = regexp.MustCompile(`(?:^|[:,-]\s+|[\[{]\s*)$`)
 	continuation = regexp.MustCompile(`^[ \t]*[^\s,:}\]#"'][^,}\]]*`)
-	// openedQuote is a quote with which a value begins.
-	openedQuote = regexp.MustCompile(`(?:^|[:,-]\s+|[\[{])\s*(["'])`)
-	// keyLine is a line that begins with a key, or an item that does.
-	keyLine = regexp.MustCompile(`(?m)^\s*(?:- +)?[\w./-]+:(?:\s|$)`)
+	// openedQuote is a quote with which a value begins, or a comment.
+	openedQuote = regexp.MustCompile(`(?m:(?:^|\s)#.*$)|(?:^|[:,-]\s+|[\[{])\s*(["'])`)
+	// quotedText is a text in quotes.
+	quotedText = regexp.MustCompile(`^(?:"(?s:\\.|[^"\\])*"|'(?:''|[^'])*')`)
 )
 
 // cause finds the cause of an error that the library reports on a line, with the words of its message. It returns ""
@@ -62,8 +62,9 @@ func (s *source) cause(words string, line int) (offset int, what string) {
 		}
 		return s.starts[line-1] + at[0], what
 	}
-	if offset := s.unclosedQuote(line); offset >= 0 {
-		return offset, quoteSentence + " on its line: the text that begins here continues below"
+	until := append(s.starts, len(s.text))[line]
+	if begin, end := s.unclosedQuote(openedQuote, until); begin >= 0 && (end < len(s.text) || strings.Contains(words, "unexpected end")) {
+		return begin, quoteSentence + " on its line: the text that begins here continues below"
 	}
 	if strings.Contains(words, "did not find expected ',' or") {
 		return s.unquoted(line)
@@ -73,45 +74,28 @@ func (s *source) cause(words string, line int) (offset int, what string) {
 
 func blanked(s string) string { return strings.Repeat(" ", len(s)) }
 
-// unclosedQuote returns the offset of a quote in the lines up to a given one that its line does not close, so that it
-// ends where the next text in quotes begins; -1 if there is none. If it were closed, the error would be further down.
-func (s *source) unclosedQuote(line int) int {
-	const tried = 4
-	end := len(s.text)
-	if line < len(s.starts) {
-		end = s.starts[line]
-	}
-	for at, left := 0, tried; left > 0 && at <= end; { // a text may go on behind the end
-		next := openedQuote.FindStringSubmatchIndex(s.text[at:end])
+// unclosedQuote returns where a text in quotes begins that ends where the next one begins, so that more text follows its
+// end, and that end, or the end of the file if it never ends; -1 if there is none up to an offset. opened matches a quote
+// with which a text may begin, its submatch, and what hides quotes.
+func (s *source) unclosedQuote(opened *regexp.Regexp, until int) (begin, end int) {
+	for at := 0; at < until; {
+		next := opened.FindStringSubmatchIndex(s.text[at:until])
 		if next == nil {
-			return -1
+			break
 		}
-		quote := at + next[2]
-		at = quote + 1
-		if closed := hiddenText.FindStringIndex(s.text[quote:]); closed != nil && closed[0] == 0 {
-			at = quote + closed[1]
-		}
-		opened := s.pos(quote).Line
-		if s.pos(at-1).Line == opened && at > quote+1 {
+		if begin = at + next[2]; next[2] < 0 {
+			at += next[1]
 			continue
 		}
-		left--
-		rest := s.text[quote+1:]
-		inside, after, _ := strings.Cut(rest, "\n")
-		if at > quote+1 && !keyLine.MatchString(s.text[quote:at]) {
-			continue
+		end = begin + len(quotedText.FindString(s.text[begin:])) - 1
+		if end < begin {
+			return begin, len(s.text)
 		}
-		if closing := inside[len(strings.TrimRight(inside, " \t\r}],")):]; !s.failsUpTo(s.text[:quote]+"x"+closing+"\n"+after, line) {
-			return quote
+		if at = end + 1; at < len(s.text) && strings.IndexByte(" \t\r\n,:;}])#", s.text[at]) < 0 {
+			return begin, end
 		}
 	}
-	return -1
-}
-
-// failsUpTo reports whether the first lines of another text in place of that of the file cause an error.
-func (s *source) failsUpTo(text string, line int) bool {
-	starts, _ := lineStarts(text, lineBreakOfYAML)
-	return failsAlike(&source{text: text, starts: starts}, "", line)
+	return -1, 0
 }
 
 // unquoted finds a text inside { } or [ ] that is ended too early by one of the characters { [ ?,

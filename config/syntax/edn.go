@@ -2,6 +2,8 @@ package syntax
 
 import (
 	"errors"
+	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -20,10 +22,17 @@ func readEDN(src *source) ([]*Node, Problems) {
 	r := newEDNReader(src)
 	docs, err := r.file()
 	if fault, ok := errors.AsType[*syntaxError](err); ok {
+		if begin, end := src.unclosedQuote(ednQuote, len(src.text)); begin >= 0 && end < len(src.text) {
+			at := src.pos(end)
+			return nil, Problems{{Pos: src.pos(begin), What: fmt.Sprintf("a quote that is never closed: the text that begins here ends at line %d, column %d", at.Line, at.Column)}}
+		}
 		return nil, Problems{fault.Problem}
 	}
 	return docs, r.Problems
 }
+
+// ednQuote matches the quote with which a text begins, a comment, or a character.
+var ednQuote = regexp.MustCompile(`;[^\r\n]*|\\.|(")`)
 
 // ednReader reads EDN by recursive descent.
 type ednReader struct {
