@@ -35,6 +35,7 @@ import (
 const overTLS = `
 - endpoint: {path: /fixed, response: {body: fixed}}
 - endpoint: {path: "/of/:name", response: {body: "{{path-params.name}} {{tls.version}} {{tls.sni}}"}}
+- endpoint: {path: /url, response: {body: "{{host.url}}"}}
 - endpoint: {path: /cipher, response: {body: "{{tls.cipher}}"}}
 - endpoint: {path: /who, if: client-cert.cn = shop, response: {body: "{{client-cert.subject}} {{client-cert.san}} {{client-cert.serial.length}} {{client-cert.fingerprint.length}}"}}
 - endpoint: {path: /who, response: {body: "nobody {{client-cert.present}}{{client-cert.cn}}"}}
@@ -132,6 +133,7 @@ func TestTLS_BothOnOnePort(t *testing.T) {
 		"1.3":            {&tls.Config{ServerName: "shop.test"}, "/of/a", "a 1.3 shop.test", tls.VersionTLS13},
 		"1.2":            {&tls.Config{ServerName: "Shop.Test", MaxVersion: tls.VersionTLS12}, "/of/a", "a 1.2 Shop.Test", tls.VersionTLS12},
 		"without a name": {&tls.Config{ServerName: "127.0.0.1"}, "/of/a", "a 1.3 ", tls.VersionTLS13},
+		"host":           {&tls.Config{ServerName: "x"}, "/url", "https://a", tls.VersionTLS13},
 		"fixed":          {&tls.Config{ServerName: "x"}, "/fixed", "fixed", tls.VersionTLS13},
 		"delayed":        {&tls.Config{ServerName: "x"}, "/soon", "soon", tls.VersionTLS13},
 		"cipher":         {&tls.Config{ServerName: "x", MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}}, "/cipher", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", tls.VersionTLS12},

@@ -23,6 +23,7 @@ func TestAllocations_Append(t *testing.T) {
 		{"a conditional", `{% if query-params.page > 5 and json-params.yes = true %}x{% else %}y{% endif %}`},
 		{"loops", `[{% for x in json-params.list %}{% for y in json-params.list %}{{x}}{{loop.index}}{{y.k}}{% endfor %}{% endfor %}]`},
 		{"dates, in zones too", `{"a":{{json-params.n|date:"iso"}},"b":"{{now|date:"%H:%M":"Europe/Zurich"}}","c":"{{now|date:"date":json-params.zone}}","d":{{now|date:"date":json-params.obj.a.b.c}}}`},
+		{"parts of the host", `{"a":"{{host.name}}","b":{{host.port}},"c":"{{host.url}}"}`},
 		{"now and uuid", `{"now":"{{now}}","id":"{{uuid}}"}`},
 		{"ULIDs, random texts and a counter of a value", `{"a":"{{ulid}}{{uuid7}}","b":"{{random-text(20)}}{{random-hex(8)}}","n":{{counter("a", path-params.id)}},"m":{{json-params.n|neg}}}`},
 	} {

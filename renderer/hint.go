@@ -21,7 +21,7 @@ var otherWords = map[string]string{
 	"json": "json-params.NAME", "jsonbody": "json-params.NAME", "bodyjson": "json-params.NAME", "jsonpath": "json-params.NAME",
 	"data": "json-params.NAME", "payload": "json-params.NAME", "body": "json-params.NAME", "bodyraw": "body",
 	"method": "method", "path": "path", "url": "path", "uri": "path", "querystring": "query-string",
-	"host": "host", "hostname": "host", "baseurl": "host", "ip": "remote-addr", "clientip": "remote-addr", "remoteaddress": "remote-addr",
+	"host": "host", "hostname": "host.name", "baseurl": "host.url", "port": "host.port", "ip": "remote-addr", "clientip": "remote-addr", "remoteaddress": "remote-addr",
 	"clientcert": "client-cert.cn", "clientcertificate": "client-cert.cn", "peercertificate": "client-cert.cn", "sni": "tls.sni",
 	"environment": "env.NAME", "getenvvar": "env.NAME", "getenv": "env.NAME", "process": "env.NAME",
 	"timestamp": `now|date:"unix"`, "isotimestamp": "now", "date": `now|date:"date"`, "datetime": "now", "today": `now|date:"date"`,

@@ -99,6 +99,7 @@ func TestTemplate_PlainText(t *testing.T) {
 		{"JSON null and booleans in a plain text", "{{json-params.nil}} {{json-params.yes}}", "null true"},
 		{"method and path as sent", "{{method}} {{path}}", "POST /users/42/J%C3%BCrgen%20%22X%22"},
 		{"host as sent", "{{host}}", "api.example.com:8000"},
+		{"parts of the host", "{{host.name}} {{host.port}} {{host.url}} {{host.name.length}}", "api.example.com 8000 http://api.example.com:8000 15"},
 		{"an environment variable", "{{env.REGION}}", `from "env"`},
 		{"a literal", `{{ "x\"y" }}{{ 12.50 }}{{ true }}`, `x"y12.50true`},
 		{"single braces are literal", "{ {a} }} %}", "{ {a} }} %}"},

@@ -26,7 +26,7 @@ var roots = map[string]struct {
 	"env":           {op: opLiteral, rest: restName},
 	"method":        {opRequest, restLength, func(r *matcher.Request) value.Value { return value.OfText(r.Method()) }},
 	"path":          {opRequest, restLength, func(r *matcher.Request) value.Value { return value.OfText(r.Path()) }},
-	"host":          {opRequest, restLength, func(r *matcher.Request) value.Value { return value.OfText(r.Host()) }},
+	"host":          {op: opRequest, rest: restPart},
 	"query-string":  {opRequest, restLength, func(r *matcher.Request) value.Value { return value.OfText(r.QueryString()) }},
 	"protocol": {opRequest, restLength, func(r *matcher.Request) value.Value {
 		return value.Appended(r, append(r.Arena, r.In.Protocol.String()...))
@@ -53,6 +53,7 @@ const (
 	restName             // .NAME, .length
 	restSteps            // .a.b.0.c, .length
 	restMember           // one of members, .length
+	restPart             // nothing, one of members, .length
 )
 
 // IsVariable reports whether a word has a meaning in the language, so that nothing else can have
@@ -107,7 +108,7 @@ func (s *scanner) variable(t token) (e expr, ok, known bool) {
 		return e, ok, true
 	case v.rest == restName:
 		return s.named(t, root, rest)
-	case v.rest == restMember:
+	case v.rest >= restMember:
 		return s.member(t, root, rest)
 	case rest != "" && (v.rest == restNothing || rest != ".length"):
 		except := map[restKind]string{restLength: " but .length"}
