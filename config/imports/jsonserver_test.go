@@ -120,6 +120,54 @@ func TestManyRowsAreAFile(t *testing.T) {
 	Ask(t, m.Serve(t), []Case{{Method: "GET", Target: "/x/1000", Status: 200, Want: rows[999]}, {Method: "GET", Target: "/x", Status: 200, Want: "[" + strings.Join(rows, ",") + "]"}})
 }
 
+// Members and lists that no row has at first are known as soon as one has; the answers are those of json-server 0.17.
+func TestMembersThatComeLater(t *testing.T) {
+	m := importRead(t, jsonserver.Read, "db.json", `{"posts": [{"id": 1}], "comments": [], "buses": []}`, draft.Options{})
+	json := map[string]string{"Content-Type": "application/json"}
+	one, two := `{"n":1,"m":{"k":"x"},"t":["p","q"],"id":1}`, `{"n":2,"postId":1,"id":2}`
+	both := "[" + one + "," + two + "]"
+	cases := []Case{
+		{Method: "GET", Target: "/posts/1/comments", Status: 200, Want: "[]"},
+		{Method: "GET", Target: "/comments?n=1", Status: 200, Want: "[]"},
+		{Method: "POST", Target: "/comments", Header: json, Body: `{"n":1,"m":{"k":"x"},"t":["p","q"]}`, Status: 201, Want: one},
+		{Method: "POST", Target: "/comments", Header: json, Body: `{"n":2,"postId":1}`, Status: 201, Want: two},
+	}
+	for target, want := range map[string]string{
+		"?n=2": "[" + two + "]", "?n=1&n=2": both, "?n=1&id=2": "[]", "?m.k=x": "[" + one + "]", "?none=1": both, "?none=1&n=2": "[" + two + "]", "?_=5&callback=6": both,
+		"?n_gte=2": "[" + two + "]", "?n_ne=1": "[" + two + "]", "?n_like=1": "[" + one + "]", "?t_like=q": "[" + one + "]", "?t=p": "[]", "?none_ne=1": "[]", "?none_gte=1&none=2": "[]",
+		"?_sort=n&_order=desc": "[" + two + "," + one + "]", "?_sort=none,n&_order=asc,desc": "[" + two + "," + one + "]", "?_sort=-n": "[" + two + "," + one + "]", "?q=X": "[" + one + "]", "?n_x=1": both,
+	} {
+		cases = append(cases, Case{Method: "GET", Target: "/comments" + target, Status: 200, Want: want})
+	}
+	Ask(t, m.Serve(t), append(cases,
+		Case{Method: "GET", Target: "/posts/1/comments", Status: 200, Want: "[" + two + "]"},
+		Case{Method: "GET", Target: "/posts?_embed=comments", Status: 200, Want: `[{"id":1,"comments":[` + two + "]}]"},
+		Case{Method: "GET", Target: "/comments/2?_expand=post", Status: 200, Want: strings.TrimSuffix(two, "}") + `,"post":{"id":1}}`},
+		Case{Method: "POST", Target: "/buses", Header: json, Body: "{}", Status: 201, Want: `{"id":1}`},
+		Case{Method: "POST", Target: "/buses/1/comments", Header: json, Body: "{}", Status: 201, Want: `{"id":3,"busId":"1"}`},
+		Case{Method: "DELETE", Target: "/posts/1", Status: 200, Want: "{}"},
+		Case{Method: "GET", Target: "/comments?id_ne=3", Status: 200, Want: "[" + one + "]"},
+	))
+}
+
+// Longer lists than others are sent whole; the report says that those above 100,000 rows are not.
+func TestLongLists(t *testing.T) {
+	for n, status := range map[int]int{10_001: 200, 100_001: 400} {
+		m := importRead(t, jsonserver.Read, "db.json", `{"a": `+numbered(n)+`}`, draft.Options{})
+		url := m.Serve(t)
+		if got := m.Count(draft.Approximate); got != status/200-1 {
+			t.Errorf("%d rows: %v", n, m.Items)
+		}
+		for target, want := range map[string]string{"/a": numbered(min(n, 100_000)), "/db": `{"a":` + numbered(n) + "}"} {
+			got, _, body := Send(t, url, Case{Method: "GET", Target: target})
+			if target == "/db" && (got != status || status == 200 && body != want) || target == "/a" && (got != 200 || body != want) {
+				t.Errorf("%d rows: %s: %d and %d bytes, want %d and %d bytes", n, target, got, len(body), status, len(want))
+			}
+		}
+		Ask(t, url, []Case{{Method: "GET", Target: fmt.Sprintf("/a?_start=%d&_limit=5", n-1), Status: 200, Want: fmt.Sprintf(`[{"id":%d}]`, n)}})
+	}
+}
+
 func TestErrorsHavePlaces(t *testing.T) {
 	refused(t, jsonserver.Read, "db.json", map[string]string{
 		"[1]":               "db.json:1:1: is a list; expected a map of collections",

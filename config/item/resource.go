@@ -84,9 +84,8 @@ type Operation struct {
 const (
 	DefaultPageSize = 20
 	MaxPageSize     = 100
-	WholeList       = 10_000 // the maximum number of rows in a list without pages
-
-	maxPage = 10_000
+	WholeList       = 10_000  // the maximum number of rows in a list without pages
+	MaxList         = 100_000 // the maximum number of rows of a page, and of a list in a template
 )
 
 // ResourceOperations are the operations of a resource. The slice must not be modified.
@@ -145,8 +144,8 @@ var resourceDataFields = slices.Concat([]table.Field[Data]{
 
 var pageFields = []table.Field[Page]{
 	table.Of[Page](table.Row{Key: "style", Doc: "link (the default), page, offset, cursor or after", Kinds: table.Texts, Enum: PageStyles}),
-	table.Of[Page](table.Row{Key: "size", Doc: "rows on a page; 20 by default", Kinds: table.Numbers, Min: 1, Max: maxPage}),
-	table.Of[Page](table.Row{Key: "max", Doc: "how many rows a request may ask for; 100 by default", Kinds: table.Numbers, Min: 1, Max: maxPage}),
+	table.Of[Page](table.Row{Key: "size", Doc: "rows on a page; 20 by default", Kinds: table.Numbers, Min: 1, Max: MaxList}),
+	table.Of[Page](table.Row{Key: "max", Doc: "how many rows a request may ask for; 100 by default", Kinds: table.Numbers, Min: 1, Max: MaxList}),
 	table.By[Page](table.Row{Key: "names", Doc: "other names of the parameters", Kinds: table.Maps, Value: &table.Row{Kinds: table.Texts}}, decodeNames),
 }
 

@@ -6,6 +6,7 @@ package jsonserver
 import (
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -110,15 +111,17 @@ func (im *importer) collection(e *syntax.Entry, name string) {
 		}
 		data.Set("rows", rows)
 	}
-	members := language.Scalars(e.Value)
+	members := im.members(e)
 	if len(members) > 0 {
 		data.Set("sort", draft.Flow(members))
 	}
 	im.Add("data", data)
 	im.Add("resource", im.resource(path, name, members))
-	im.Report(e.Key.Pos(), path)
 	if len(e.Value.Items) <= language.WholeList {
+		im.Report(e.Key.Pos(), path)
 		im.ask(e.Value, name, "")
+	} else {
+		im.Report(e.Key.Pos(), path, fmt.Sprintf("the list has more than %d rows, which is the longest page; /db is refused", language.WholeList))
 	}
 	for _, row := range e.Value.Items[:min(len(e.Value.Items), askedRows)] {
 		im.ask(row, name, "/"+url.PathEscape(row.Get("id").Text.Value))
@@ -151,7 +154,7 @@ func (im *importer) resource(path, name string, members []string) *syntax.Node {
 func (im *importer) relation(name, member string, members []string) {
 	for _, parent := range im.root.Entries {
 		of := parent.Key.Text.Value
-		if parent.Value.Kind != syntax.ListNode || !slices.Contains(referred(member), of) {
+		if parent.Value.Kind != syntax.ListNode || member != reference(of) {
 			continue
 		}
 		path := language.Path{{Text: of}, {Kind: language.Param, Text: language.Name(member)}, {Text: name}}.String()
@@ -164,32 +167,48 @@ func (im *importer) relation(name, member string, members []string) {
 // to it.
 func (im *importer) children(name string) *syntax.Node {
 	all := draft.NewMap()
-	for _, e := range im.root.Entries {
+	for i := range im.root.Entries {
+		e := &im.root.Entries[i]
 		set := im.sets[e.Key.Text.Value]
-		if set == "" || e.Value.Kind != syntax.ListNode {
-			continue
-		}
-		for _, member := range language.Scalars(e.Value) {
-			if slices.Contains(referred(member), name) && all.Get(set) == nil {
-				all.Set(set, syntax.NewText(member))
-			}
+		if set != "" && e.Value.Kind == syntax.ListNode && slices.Contains(im.members(e), reference(name)) {
+			all.Set(set, syntax.NewText(reference(name)))
 		}
 	}
 	return all
 }
 
-// referred returns the names that the collection may have to which a member such as postId refers: the plural forms
-// that json-server recognizes.
-func referred(member string) []string {
-	one, ok := strings.CutSuffix(member, "Id")
-	if !ok || one == "" {
-		return nil
-	}
-	all := []string{one, one + "s", one + "es", map[string]string{"person": "people", "child": "children", "man": "men", "woman": "women"}[one]}
-	if stem, ok := strings.CutSuffix(one, "y"); ok {
-		all = append(all, stem+"ies")
+// members returns the members of a list by which requests filter and order without looking at each row: those of its
+// rows or, of an empty list, those by which rows may refer to other lists.
+func (im *importer) members(of *syntax.Entry) []string {
+	all := language.Scalars(of.Value)
+	for _, e := range im.root.Entries {
+		name, member := e.Key.Text.Value, reference(e.Key.Text.Value)
+		if len(of.Value.Items) == 0 && im.sets[name] != "" && e.Value.Kind == syntax.ListNode && name != of.Key.Text.Value &&
+			member == language.Name(member) && !slices.Contains(all, member) {
+			all = append(all, member)
+		}
 	}
 	return all
+}
+
+// singulars are the rules of json-server for the singular of a name; the first that applies counts.
+var singulars = []struct {
+	plural *regexp.Regexp
+	with   string
+}{
+	{regexp.MustCompile(`(?i)(pe)ople$`), "${1}rson"}, {regexp.MustCompile(`(?i)(child)ren$`), "$1"}, {regexp.MustCompile(`(?i)(m)en$`), "${1}an"},
+	{regexp.MustCompile(`(?i)(movie|cookie|e[mn]u)s$`), "$1"}, {regexp.MustCompile(`(?i)ies$`), "y"},
+	{regexp.MustCompile(`(?i)(x|ch|ss|sh|zz|alias|[^aou]us|gas|(?:her|at|gr)o)(?:es)?$`), "$1"}, {regexp.MustCompile(`(?i)s$`), ""},
+}
+
+// reference returns the name of the members that refer to rows of a list, such as postId for posts.
+func reference(name string) string {
+	for _, rule := range singulars {
+		if rule.plural.MatchString(name) {
+			return rule.plural.ReplaceAllString(name, rule.with) + "Id"
+		}
+	}
+	return name + "Id"
 }
 
 // keyless returns why the rows of a list have no unique keys; "" if they have unique keys.

@@ -34,7 +34,7 @@ func JSON(n *syntax.Node) string {
 }
 
 // WholeList is the maximum number of rows in a list that is not split into pages.
-const WholeList = item.WholeList
+const WholeList = item.MaxList
 
 // Scalars returns the members by which rows can be filtered and ordered, a.b for nested ones, in the
 // order of the file.

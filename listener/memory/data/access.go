@@ -272,7 +272,7 @@ func (f *find) find(w *work, r *matcher.Request) (row state.Row, ok bool) {
 // list returns all rows as a list. ok is false if there are too many.
 func (f *find) list(w *work, r *matcher.Request) (all []byte, ok bool) {
 	rows, _, ok := w.tx.Find(f.set.Set, partOf(f.part, w, r), f.values(w, r), nil)
-	if !ok || rows.Len() > item.WholeList {
+	if !ok || rows.Len() > item.MaxList {
 		return nil, false
 	}
 	return listOf(rows.Page(0, rows.Len())), true

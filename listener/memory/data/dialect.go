@@ -2,6 +2,7 @@ package data
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -29,21 +30,17 @@ func (d *demands) jsonServer(o *Operation, key string, value []byte) (bool, *Fai
 		return true, nil
 	case "_where":
 		return true, refuse(reply.UnknownParameter, "%q of json-server is not supported; expected one parameter for each condition, such as ?views:gte=1", key)
-	case "_order", "_start", "_end", "_embed", "_expand", "_per_page": // read with other parameters
+	case "_order", "_start", "_end", "_embed", "_expand", "_per_page", "_", "callback": // read with other parameters, or no members
 		return true, nil
 	}
 	at := max(strings.LastIndexByte(key, '_'), strings.LastIndexByte(key, ':'))
-	if memberOf(o.filters, key) != nil || at < 1 {
+	op := key[at+1:] // of a_gte in version 0.17, a:gte in 1.0
+	isPattern := slices.Contains(edit.Searches, op)
+	if memberOf(o.filters, key) != nil || at < 1 || !isPattern && !slices.Contains([]string{"gte", "lte", "ne", "gt", "lt", "in", "eq"}, op) {
 		return false, nil
 	}
-	m, op := memberOf(o.filters, key[:at]), key[at+1:] // of a_gte in version 0.17, a:gte in 1.0
-	isPattern := slices.Contains(edit.Searches, op)
+	m := cmp.Or(memberOf(o.filters, key[:at]), newMember(key[:at]))
 	switch {
-	case m == nil:
-		if isPattern || slices.Contains([]string{"gte", "lte", "ne", "gt", "lt", "in", "eq"}, op) {
-			d.where = append(d.where, state.Condition{Test: func([]byte) bool { return false }})
-		}
-		return false, nil
 	case isPattern:
 		test, err := edit.Search(strings.Split(m.Name, "."), op, d.args.PeekMulti(key)) // one of several
 		if err != nil {
@@ -62,8 +59,8 @@ func (d *demands) sortJSONServer(o *Operation, text string) {
 	orders := strings.Split(string(d.args.Peek("_order")), ",")
 	for i, part := range strings.Split(text, ",") {
 		name, down := strings.CutPrefix(part, "-")
-		if m := memberOf(o.sorts, name); m != nil {
-			d.by = append(d.by, state.Sorting{Member: m, Down: down || i < len(orders) && strings.EqualFold(orders[i], "desc")})
+		if name != "" {
+			d.by = append(d.by, state.Sorting{Member: cmp.Or(memberOf(o.sorts, name), newMember(name)), Down: down || i < len(orders) && strings.EqualFold(orders[i], "desc")})
 		}
 	}
 }

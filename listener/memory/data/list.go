@@ -23,7 +23,7 @@ type demands struct {
 }
 
 // demands reads what a request asks of a list.
-func (o *Operation) demands(r *matcher.Request) (*demands, *Failed) {
+func (o *Operation) demands(part []byte, w *work, r *matcher.Request) (*demands, *Failed) {
 	d := &demands{args: &fasthttp.Args{}}
 	d.args.ParseBytes(r.QueryString())
 	for _, p := range o.parents {
@@ -44,6 +44,12 @@ func (o *Operation) demands(r *matcher.Request) (*demands, *Failed) {
 		case name == "sort" && op == "" && len(o.sorts) > 0:
 			if failed := d.sort(o, string(value)); failed != nil {
 				return nil, failed
+			}
+		case o.config.Dialect != "" && !o.known(string(key)):
+			way := strings.Split(string(key), ".")
+			has := func(row []byte) bool { return edit.Member(row, way).Kind != json.Missing }
+			if row, _ := w.tx.First(o.set.Set, part, []state.Condition{{Test: has}}, false); row.Found() {
+				d.ask(newMember(string(key)), "", value, len(o.parents))
 			}
 		case o.config.Strict && !o.known(string(key)):
 			return nil, refuse(reply.UnknownParameter, "this list has no parameter %q", wording.Clip(string(key)))
@@ -73,7 +79,7 @@ func (d *demands) ask(m *state.Member, op string, text []byte, parents int) bool
 			}
 		}
 		for i := range d.where[parents:] { // a repeated filter accepts any of its values
-			if before := &d.where[parents+i]; before.Member == m && before.Any != nil {
+			if before := &d.where[parents+i]; before.Any != nil && before.Member.Name == m.Name {
 				before.Any = append(before.Any, w.Any...)
 				return true
 			}

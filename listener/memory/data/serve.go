@@ -93,7 +93,7 @@ func (o *Operation) serve(w *work, r *matcher.Request, p *reply.Reply) *Failed {
 
 // serveList makes the reply of a list.
 func (o *Operation) serveList(part []byte, w *work, r *matcher.Request, p *reply.Reply) *Failed {
-	d, failed := o.demands(r)
+	d, failed := o.demands(part, w, r)
 	if failed != nil {
 		return failed
 	}

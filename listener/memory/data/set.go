@@ -43,14 +43,19 @@ func (s *set) addMembers() {
 		if memberOf(s.members, name.Value) != nil {
 			continue
 		}
-		way := strings.Split(name.Value, ".")
-		s.members = append(s.members, &state.Member{Name: name.Value, Root: way[0], Value: func(row, to []byte) []byte {
-			return renderer.AppendOrdered(to, edit.Member(row, way))
-		}})
+		s.members = append(s.members, newMember(name.Value))
 	}
 	for _, names := range s.hashed {
 		s.members = append(s.members, s.places(names))
 	}
+}
+
+// newMember returns the member with a name such as a.b.
+func newMember(name string) *state.Member {
+	way := strings.Split(name, ".")
+	return &state.Member{Name: name, Root: way[0], Value: func(row, to []byte) []byte {
+		return renderer.AppendOrdered(to, edit.Member(row, way))
+	}}
 }
 
 // isolation compiles the operand that selects the part of a set; it returns nil if there is only
