@@ -1,5 +1,10 @@
 package imports_test
 
+import (
+	"fmt"
+	"strings"
+)
+
 // stub returns a mapping of WireMock.
 func stub(request, response, more string) string {
 	return `{"request": {` + request + `}, "response": {` + response + `}` + more + `}`
@@ -46,6 +51,10 @@ var wiremocks = []beside{
 	{stub(`"urlPath": "/k", "cookies": {"a": {"not": {"equalTo": "1"}}}`, `"body": "k"`, ""), []string{"GET /k", "GET /k Cookie:a=1", "GET /k Cookie:a=2"}},
 	{stub(`"urlPathPattern": ".*/last"`, `"body": "last"`, `, "priority": 1`) + "," + stub(`"urlPath": "/a,b;c=('1')!*"`, `"body": "a", "jsonBody": {}`, ""), []string{"GET /a,b;c=('1')!*"}},
 	{stub(`"method": "GET", "url": "/r"`, `"status": 302, "headers": {"Location": "/x", "Set-Cookie": ["a=1", "b=2"]}`, ""), []string{"GET /r"}},
+	{stub(`"urlPath": "/h", "headers": {"X": {"equalTo": "1"}}`, templated+`"body": "{{request.host}} {{request.port}} {{request.baseUrl}} {{request.scheme}} {{#if request.port}}y{{/if}}"`, ""), []string{"GET /h X:1 Host:Example.com", "GET /h X:1 Host:a.b:99", "GET /h X:1 Host:a.b:80", "GET /h X:1 Host:[::1]:7"}},
+	{stub(`"url": "/a%2Fb"`, `"body": "a"`, "") + "," + stub(`"urlPath": "/c/%7Bd%7D"`, `"body": "c"`, "") + "," + stub(`"url": "/e{f}"`, `"body": "e"`, "") + "," + stub(`"urlPattern": "/g%2F.*"`, `"body": "g"`, ""),
+		[]string{"GET /a%2Fb", "GET /a%2fb", "GET /a/b", "GET /c/%7Bd%7D", "GET /c/%7bd%7d", "GET /e%7Bf%7D", "GET /g%2Fx", "GET /g/x"}},
+	{stub(`"urlPath": "/b", "bodyPatterns": [{"matchesJsonPath": "$"}]`, `"body": "b"`, ""), []string{"POST /b =x", `POST /b {}`, `POST /b {"a":1}`, "POST /b []", "POST /b [1]", "POST /b =null", "POST /b =nullx", "POST /b =5", "POST /b =0", "POST /b =false", `POST /b =""`, `POST /b ="s"`, "POST /b {", "POST /b [1,", "POST /b"}},
 	{stub(`"urlPattern": "/p/.*"`, `"proxyBaseUrl": "{origin}", "additionalProxyRequestHeaders": {"X-Added": "1"}, "removeProxyRequestHeaders": ["x-gone", "X-Stays"], "status": 500, "fault": "EMPTY_RESPONSE"`, ""), []string{"GET /p/a?b=c%20d X-Gone:1", `POST /p/x {"a":1}`, "DELETE /p/x", "GET /q"}},
 }
 
@@ -85,6 +94,9 @@ var mockoons = []beside{
 		[]string{`POST /r {"a":1}`, `POST /r {"a":1.0}`, `POST /r {"a":"1.0"}`, `POST /r {"a":["2","1"]}`, `POST /r Content-Type:text/plain {"a":1}`, "POST /r Content-Type:text/plain =1", "POST /r Content-Type:application/x-www-form-urlencoded =a=1", "POST /r =1", "POST /r =x", `POST /r ="1"`}},
 	{httpRoute("post", "r", "null", `, "body": "usual"`, `, "body": "h", "rules": [{"target": "body", "modifier": "a", "operator": "null", "value": "", "invert": false}]`),
 		[]string{`POST /r {"a":null}`, `POST /r {"a":""}`, `POST /r {"a":0}`, `POST /r {}`, "POST /r =x", "POST /r =1", "POST /r Content-Type:text/plain =x", "POST /r Content-Type:text/plain", "POST /r Content-Type:application/x-www-form-urlencoded =b=1", "POST /r Content-Type:application/x-www-form-urlencoded =a=1"}},
+	{httpRoute("post", "r", "null", `, "body": "usual"`, `, "body": "h", "rules": [{"target": "body", "modifier": "l", "operator": "array_includes", "value": "true", "invert": false}]`),
+		[]string{`POST /r {"l":[true]}`, `POST /r {"l":["x\"","true"]}`, `POST /r {"l":true}`, `POST /r {"l":["tru"]}`, `POST /r {"l":[false]}`}},
+	{httpRoute("get", "n", "null", `, "body": "{{hostname}}"`), []string{"GET /n Host:Example.com", "GET /n Host:a.b:99"}},
 	{httpRoute("all", "m", "null", `, "body": "usual"`, `, "body": "h", "rules": [{"target": "method", "modifier": "", "operator": "equals", "value": "get", "invert": false}]`, `, "body": "never", "rules": [{"target": "method", "modifier": "", "operator": "equals", "value": "POST", "invert": false}]`), []string{"GET /m", "POST /m"}},
 	{httpRoute("post", "j", "null", `, "body": "{\"n\": {{body 'n'}}, \"s\": \"{{body 'n'}}\" }", "headers": [{"key": "Content-Type", "value": "application/json"}]`), []string{`POST /j {"n":5}`, `POST /j {"n":null}`, `POST /j {}`}},
 }
@@ -118,6 +130,22 @@ var jsonservers = []beside{
 	{`{"a-b_c": [{"id": 1}], "d.e": [{"id": 1}]}`, []string{"GET /a-b_c", "GET /a-b_c/1", "GET /d.e/1"}},
 	{`{"a": [{"id": 1, "x": null, "y": [1, {"z": 2}], "w": "ü\n\""}]}`, []string{"GET /a", "GET /a/1"}},
 	{`{"a": [{"id": 1}], "b": [{"id": 1}]}`, []string{`POST /a {"n":1}`, "GET /b", "GET /a/2", "GET /nothing", "POST /a/1 {}"}},
+	{`{"a": []}`, []string{`POST /a {"n":1,"m":{"k":"x"},"t":["p","q"]}`, `POST /a {"n":2,"_id":5}`, "GET /a?n=2", "GET /a?n=1&n=2", "GET /a?n=1&id=2", "GET /a?m.k=x", "GET /a?none=1", "GET /a?none=1&n=2", "GET /a?_=5", "GET /a?_id=5",
+		"GET /a?n_gte=2", "GET /a?n_ne=1", "GET /a?n_like=1", "GET /a?t_like=q", "GET /a?t=p", "GET /a?none_ne=1", "GET /a?none_gte=1&none=2", "GET /a?_sort=n&_order=desc", "GET /a?_sort=none,n&_order=asc,desc", "GET /a?q=X", "GET /a?_sort=n&n_lte=1&_limit=1",
+		`PATCH /a/1 {"z":null}`, "GET /a?z=1", "GET /a?n_x=1", "GET /a?callback_x=1"}},
+	{`{"posts": [{"id": 1}, {"id": 2}], "comments": [], "users": [], "categories": []}`, []string{"GET /posts/1/comments", "GET /posts?_embed=comments", `POST /posts/1/comments {"b":1}`, `POST /comments {"postId":2}`, "GET /posts/1/comments", "GET /posts/2/comments",
+		"GET /posts?_embed=comments", "GET /comments?_expand=post", `POST /users {"n":1}`, "POST /categories {}", `POST /comments {"userId":1,"categoryId":1}`, "GET /comments/3?_expand=user", "GET /comments/3?_expand=category", "GET /users/1?_embed=comments", "GET /comments?userId=1", "DELETE /posts/2", "GET /comments", "GET /db"}},
+	{`{"news": [{"id": 1}], "buses": [{"id": 1, "houseId": 2}], "houses": [{"id": 2, "busId": 1, "movieId": 1}], "movies": [{"id": 1}]}`, []string{"GET /buses/1/houses", "GET /houses/2/buses", "GET /buses?_embed=houses", "GET /houses?_expand=bus&_expand=movie", "GET /movies/1/houses"}},
+	{`{"a": ` + numbered(10_001) + `}`, []string{"GET /db", "GET /a", "GET /a?_sort=id&_order=desc"}},
+}
+
+// numbered returns a list of rows that have only an id.
+func numbered(n int) string {
+	rows := make([]string, n)
+	for i := range rows {
+		rows[i] = fmt.Sprintf(`{"id":%d}`, i+1)
+	}
+	return "[" + strings.Join(rows, ",") + "]"
 }
 
 // saved returns a collection with one request and its saved response.

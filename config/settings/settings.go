@@ -35,6 +35,7 @@ type Settings struct {
 	UnmatchedStatus int // the status for all unmatched requests; 0 for 404 or 405
 	NoCORS          bool
 	CORSCredentials bool // pages of any origin may send credentials
+	GlobalTemplates bool // every response of a mapping of WireMock is a template
 	TrustForwarded  bool // rate limits use X-Forwarded-For as the client's address
 	AccessLog       bool
 	ServerTiming    bool

@@ -52,6 +52,8 @@ var table = flags.Table[Settings]{
 	{Name: "max-response", Env: "MOCKSERVER_MAX_RESPONSE", Initial: "64MiB", Value: "SIZE", Accepts: flags.SizeForm,
 		Doc: "the largest body, header or message that a template may make; a larger response becomes a 500",
 		Set: func(s *Settings, v string) bool { return flags.Size(&s.MaxResponse, v) }},
+	{Name: "global-response-templating", Env: "MOCKSERVER_GLOBAL_RESPONSE_TEMPLATING", Switch: func(s *Settings) *bool { return &s.GlobalTemplates },
+		Doc: "in mappings of WireMock, take every response for a template, as WireMock does with this flag"},
 	{Name: "validate", Group: "OpenAPI documents", Env: "MOCKSERVER_VALIDATE", Switch: func(s *Settings) *bool { return &s.Validate },
 		Doc: "check requests against the OpenAPI documents, and answer those that do not match with 400, 401, 415 or 422"},
 	{Name: "strict-documents", Env: "MOCKSERVER_STRICT_DOCUMENTS", Switch: func(s *Settings) *bool { return &s.StrictDocuments },

@@ -95,7 +95,7 @@ func Run(of Process) int {
 	if p.opts.TLS, p.adminTLS, err = admin.TLSOf(set); err != nil {
 		return printer.cannotStart(err)
 	}
-	p.imported.Log = log
+	p.imported.Log, p.imported.Templated = log, set.GlobalTemplates
 	defer p.imported.Close()
 	p.files = listener.NewReloader(p.loader(), paths...)
 	p.files.Served = of.FreeMemory

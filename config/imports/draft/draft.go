@@ -113,13 +113,18 @@ func (d *Draft) AddLost(key string, value *syntax.Node, pos syntax.Pos, name, wh
 	d.note(Lost, pos, name, why)
 }
 
-// Report reports an item that is served: as exact, unless it differs.
+// Report reports an item that is served, by the last declaration: as exact, unless it differs.
 func (d *Draft) Report(pos syntax.Pos, name string, differs ...string) {
 	kind := Exact
 	if len(differs) > 0 {
 		kind = Approximate
 	}
-	d.note(kind, pos, name, strings.Join(differs, "; "))
+	why := strings.Join(differs, "; ")
+	if n := len(d.Declarations); n > 0 && why != "" {
+		last := &d.Declarations[n-1]
+		last.Above = append(last.Above, "approximate: "+name+": "+why)
+	}
+	d.note(kind, pos, name, why)
 }
 
 // Lost records that an item is not served.

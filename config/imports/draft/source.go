@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -31,6 +33,7 @@ type Options struct {
 	Subtract  time.Duration     // network time that is subtracted from latencies
 	Variables map[string]string // values of variables by name, which take precedence over all others
 	EnvFile   string            // a file with values of variables; "" for none
+	Templated bool              // every response of WireMock is a template
 }
 
 // Source is a file or a directory that is imported.
@@ -129,6 +132,29 @@ func Body(name string, dirs ...string) (data []byte, why string) {
 		why = "the file " + name + ": " + err.Error()
 	}
 	return nil, why
+}
+
+// Bodies returns the files in a directory whose names begin and end with given texts. why says why there are none, or
+// is "".
+func Bodies(dir, begin, end string) (all []File, why string) {
+	size, root := 0, os.DirFS(dir)
+	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() || !strings.HasPrefix(name, begin) || !strings.HasSuffix(name, end) {
+			return err
+		}
+		data, err := fs.ReadFile(root, name)
+		if size += len(data); len(all) == MaxItems || size > MaxSize {
+			return fmt.Errorf("there are more than %d such files, or they have more than %d bytes", MaxItems, MaxSize)
+		}
+		all = append(all, File{Name: name, Data: data})
+		return err
+	})
+	if err != nil {
+		return nil, err.Error()
+	} else if len(all) == 0 {
+		return nil, "there is no such file"
+	}
+	return all, ""
 }
 
 // ProblemAt returns an error at a value of the source.

@@ -28,7 +28,7 @@ func ExpressionPath(expression string) (p Path, condition string, err error) {
 			return p, whole, nil // nothing follows in splitTop, or an empty segment
 		case literal:
 			p = append(p, Segment{Literal, text})
-		case oneSegment(part):
+		case !CanMatch(part, '/') && !MatchesEmpty(part): // every match is one segment
 			described = described && part == "[^/]+"
 			p = append(p, Segment{Param, "p" + strconv.Itoa(len(p)+1)})
 		default:
@@ -92,11 +92,6 @@ func literalOf(part string) (text string, ok bool) {
 	}
 	text = string(re.Rune)
 	return text, !strings.ContainsAny(text, "%/") && !strings.ContainsFunc(text, PercentEncoded)
-}
-
-// oneSegment reports whether every match of an expression is one non-empty segment.
-func oneSegment(part string) bool {
-	return !CanMatch(part, '/') && !MatchesEmpty(part)
 }
 
 // MatchesEmpty reports whether a valid expression matches an empty text as a whole.

@@ -26,7 +26,7 @@ func (d *dialect) Java() bool { return false }
 var kinds = map[string]language.Kind{
 	"body": language.KindSafe, "queryParam": language.KindSafe, "base64": language.KindSafe, "bodyRaw": language.KindJSON,
 	"len": language.KindNumber, "add": language.KindNumber, "subtract": language.KindNumber, "multiply": language.KindNumber, "int": language.KindNumber, "@index": language.KindNumber, "@total": language.KindNumber,
-	"method": language.KindText, "ip": language.KindText, "header": language.KindText, "cookie": language.KindText, "urlParam": language.KindText, "queryParamRaw": language.KindText,
+	"method": language.KindText, "ip": language.KindText, "hostname": language.KindText, "header": language.KindText, "cookie": language.KindText, "urlParam": language.KindText, "queryParamRaw": language.KindText,
 	"uppercase": language.KindText, "lowercase": language.KindText, "uuid": language.KindText, "guid": language.KindText, "objectId": language.KindText, "getEnvVar": language.KindText,
 }
 
@@ -183,7 +183,7 @@ var roots = map[string]string{"body": "json-params", "bodyRaw": "json-params", "
 
 // simple maps the helpers without arguments to expressions.
 var simple = map[string]string{
-	"body": "body", "method": "method", "ip": "remote-addr", "uuid": "uuid", "guid": "uuid", "now": `now|date:"%Y-%m-%dT%H:%M:%S.%L+00:00"`,
+	"body": "body", "method": "method", "ip": "remote-addr", "hostname": "host.name", "uuid": "uuid", "guid": "uuid", "now": `now|date:"%Y-%m-%dT%H:%M:%S.%L+00:00"`,
 	"int": "random-int(0, 100)", "boolean": "pick(true, false)", "objectId": "random-hex(24)", "newline": `"\n"`,
 	"firstName": `fake("firstname")`, "lastName": `fake("lastname")`, "title": `fake("nameprefix")`, "email": `fake("email")`, "phone": `fake("phone")`,
 	"company": `fake("company")`, "city": `fake("city")`, "country": `fake("country")`, "countryCode": `fake("countryabr")`, "street": `fake("street")`,

@@ -108,11 +108,22 @@ func (e *endpoint) off(n *syntax.Node, i int, why string) {
 	if e.silent {
 		return
 	}
-	response := syntax.NewMap()
+	e.AddLost("endpoint", e.base(e.needs).Set("response", shown(n)), n.Pos(), e.label(n, i), why)
+}
+
+// shown returns the known parts of a response that cannot be served, as they are in the source.
+func shown(n *syntax.Node) *syntax.Node {
+	response, headers := syntax.NewMap(), syntax.NewMap()
 	if status, err := strconv.Atoi(text(get(n, "statusCode"))); err == nil {
 		response.Set("status", draft.Of(status))
 	}
-	e.AddLost("endpoint", e.base(e.needs).Set("response", response), n.Pos(), e.label(n, i), why)
+	for _, h := range get(n, "headers").List() {
+		headers.SetText(text(get(h, "key")), text(get(h, "value")))
+	}
+	if headers.Len() > 0 {
+		response.Set("headers", headers)
+	}
+	return response.SetText("body", text(get(n, "body")))
 }
 
 // several adds an endpoint whose responses are chosen at random or in turn. If one of them cannot

@@ -12,6 +12,7 @@ var (
 	parameter  = regexp.MustCompile(`^:([A-Za-z0-9_]+)(\([^()]+\))?(\?)?$`)
 	wildcard   = regexp.MustCompile(`^(?:\*[A-Za-z0-9_]*|\(\.\*\)|\{\*[A-Za-z0-9_]+\})$`)
 	plainChars = regexp.MustCompile(`^[^:*?+()\[\]{}|^$\\]*$`)
+	expression = regexp.MustCompile(`:?\w*\([^()]*\)`)
 )
 
 // optional reports whether a name is that of the optional parameter that a path lacks.
@@ -46,6 +47,8 @@ func routePaths(endpoint string) (paths []language.Path, needs []string, err err
 				needs = append(needs, condition)
 			}
 			p = append(p[:len(p):len(p)], language.Segment{Kind: language.Param, Text: m[1]})
+		case strings.Contains(part, "!"):
+			return nil, nil, fmt.Errorf("the ! of the segment %q matches no request in Mockoon", part)
 		case !plainChars.MatchString(part):
 			return nil, nil, fmt.Errorf("the segment %q cannot be expressed", part)
 		case strings.ContainsFunc(strings.ReplaceAll(part, " ", ""), language.PercentEncoded):

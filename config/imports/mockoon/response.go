@@ -29,6 +29,9 @@ type response struct {
 func (e *endpoint) begin(n *syntax.Node) *response {
 	a := &response{endpoint: e, node: n, response: syntax.NewMap()}
 	a.dialect = &dialect{e, &a.Notes}
+	if part := expression.FindString(text(get(e.route, "endpoint"))); part != "" {
+		a.Note("only versions of Mockoon before 9 have regular expressions in paths, such as " + part)
+	}
 	return a
 }
 

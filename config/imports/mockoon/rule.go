@@ -26,8 +26,10 @@ func (e *endpoint) rules(notes *language.Notes, n *syntax.Node, rules []*syntax.
 		notes.Add(inner)
 		all = append(all, condition)
 	}
-	if text(get(n, "rulesOperator")) == "AND" {
+	if operator := text(get(n, "rulesOperator")); operator == "AND" {
 		return language.And(all...)
+	} else if operator != "" && operator != "OR" {
+		notes.Lose("the operator %q of its rules is unknown; expected AND or OR", operator)
 	}
 	return language.Or(all...)
 }
@@ -112,7 +114,9 @@ func bodyRule(notes *language.Notes, modifier, operator, value string) string {
 	case "empty_array":
 		ofJSON = member + "|json matches " + language.Quote(`^\[\s*\]$`)
 	case "array_includes":
-		ofJSON = language.And(array, member+" contains "+language.Quote(value))
+		if ofJSON = language.And(array, member+" contains "+language.Quote(value)); value == "null" || strings.Trim(value, "+-.0123456789eE") == "" {
+			notes.Note("numbers in arrays are compared as numbers, and null is no text")
+		}
 	default:
 		ofJSON = language.And("not "+array, compare(notes, member, operator, value))
 		notes.Note("a regular expression is not compared with the items of an array")

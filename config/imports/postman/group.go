@@ -109,7 +109,7 @@ func (r *reader) addResponse(a *response, condition string, order []*response) {
 		switch {
 		case !byName:
 			a.why = "its request and name are those of " + b.label + ", which is sent instead"
-		case !sameRequest(a, b):
+		case a.target != b.target || !slices.Equal(a.header, b.header) || a.body.sent != b.body.sent || !slices.Equal(a.query, b.query):
 			a.why = "its request gets " + b.label + ", unless it has the header " + nameHeader
 		}
 	}
@@ -140,11 +140,6 @@ func (a *response) sentHeader() []draft.Field {
 		all = append(all, draft.Field{Name: "Content-Type", Value: a.body.kind})
 	}
 	return all
-}
-
-// sameRequest reports whether two answers have the same request.
-func sameRequest(a, b *response) bool {
-	return a.target == b.target && slices.Equal(a.header, b.header) && a.body.sent == b.body.sent && slices.Equal(a.query, b.query)
 }
 
 // condition is what the requests for an answer have in common, unlike those for other answers.

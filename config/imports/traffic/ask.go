@@ -27,9 +27,12 @@ func (g *group) ask(order []*keyed) {
 		if query := g.words.texts[r.query]; query != "" {
 			target += "?" + query
 		}
+		header := slices.DeleteFunc(split(g.store.get(r.sent, &g.buf[0])), func(f draft.Field) bool { // what is none, in some HAR files
+			return !semantics.IsToken(f.Name) || strings.ContainsFunc(f.Value, semantics.ForbiddenInValue)
+		})
 		host, _, _ := strings.Cut(g.words.texts[r.place], "\x00")
 		a := draft.Ask{Pos: g.pos(r), Name: g.name, Method: g.method, Target: target, Host: host,
-			Header: requestHeaders(split(g.store.get(r.sent, &g.buf[0]))), Body: slices.Clone(g.store.get(r.request, &g.buf[0]))}
+			Header: header, Body: slices.Clone(g.store.get(r.request, &g.buf[0]))}
 		seen := map[[2]uint32]bool{}
 		for _, r := range records {
 			id := [2]uint32{uint32(r.status), r.body}
@@ -60,12 +63,4 @@ func (g *group) ask(order []*keyed) {
 			g.draft.Asks = append(g.draft.Asks, a)
 		}
 	}
-}
-
-// requestHeaders returns the headers of a request that can be sent: some programs also write things that are
-// not headers into the headers of a HAR.
-func requestHeaders(all []draft.Field) []draft.Field {
-	return slices.DeleteFunc(all, func(f draft.Field) bool {
-		return !semantics.IsToken(f.Name) || strings.ContainsFunc(f.Value, semantics.ForbiddenInValue)
-	})
 }

@@ -72,12 +72,9 @@ func (g *group) make() {
 func (g *group) standsAlone(records []*record, keys int) bool {
 	differ := slices.ContainsFunc(records, func(r *record) bool { return r.result != records[0].result })
 	return differ && len(records) <= inOrder && len(g.records) <= few ||
-		keys > 1 && slices.ContainsFunc(records, func(r *record) bool { return !g.fitsRow(r) })
-}
-
-// fitsRow reports whether a body can be the text of a row.
-func (g *group) fitsRow(r *record) bool {
-	return g.store.size(r.body) <= rowBody && utf8.Valid(g.store.get(r.body, &g.buf[0]))
+		keys > 1 && slices.ContainsFunc(records, func(r *record) bool {
+			return g.store.size(r.body) > rowBody || !utf8.Valid(g.store.get(r.body, &g.buf[0]))
+		})
 }
 
 // alone writes the endpoint of one key, with its answers in order.

@@ -57,7 +57,7 @@ func (d *dialect) Kind(a language.Arg, _ *language.Scope) language.Kind {
 	rest, ofRequest := strings.CutPrefix(name, d.root+".")
 	part, member, _ := strings.Cut(strings.TrimPrefix(rest, "requestLine."), ".")
 	switch {
-	case a.Literal && !a.Quoted || name == "size" || name == "math" || name == "@index":
+	case a.Literal && !a.Quoted || name == "size" || name == "math" || name == "@index" || ofRequest && part == "port":
 		return language.KindNumber
 	case name == "jsonPath":
 		return language.KindFound
@@ -145,8 +145,9 @@ func (d *dialect) request(path string) (string, error) {
 
 // whole maps parts of a request to expressions, and maps those that have members to their operands.
 var (
-	whole = map[string]string{"method": "method", "body": "body", "bodyAsBase64": "body|base64", "clientIp": "remote-addr", "id": "uuid", "scheme": `"http"`}
-	maps  = map[string]string{"query": "query-params", "headers": "header-params", "cookies": "cookie-params"}
+	whole = map[string]string{"method": "method", "body": "body", "bodyAsBase64": "body|base64", "clientIp": "remote-addr", "id": "uuid", "scheme": `"http"`,
+		"host": "host.name", "port": "host.port", "baseUrl": "host.url"}
+	maps = map[string]string{"query": "query-params", "headers": "header-params", "cookies": "cookie-params"}
 )
 
 // path returns the expression of the path, which WireMock decodes unless it comes from a template.

@@ -23,8 +23,8 @@ type reader struct {
 	requested map[string]bool   // scenarios of which a mapping was requested
 	scenarios map[string]string // their names in the configuration
 	taken     map[string]bool   // their names in the configuration
-	names     []string          // of scenarios, in their order
 	strict    map[string]bool   // paths that are also declared with a slash at their end
+	templated bool              // every response is a template
 }
 
 // mapping is one stub mapping.
@@ -53,6 +53,7 @@ type made struct {
 	plain   map[string]bool // parameters that are not
 	needs   []string        // conditions
 	written language.Path   // as placed among the others
+	bodies  string          // where the files are that its requests choose
 }
 
 // placed is the path that is written for a method, and the condition for it.

@@ -187,6 +187,9 @@ func jsonPath(notes *language.Notes, operand string, value *syntax.Node, depth i
 	if operand != "body" {
 		notes.Lose("matchesJsonPath can be expressed only for the body")
 	}
+	if text(value) == "$" { // a body that is not JSON is a text
+		return language.Or("json-params", `body != "" and not body matches "^\\s*(?:[{\\[]|null\\s*$)"`)
+	}
 	if value.Kind != syntax.MapNode {
 		return notes.Narrow(language.JSONPathHolds("json-params", text(value)))
 	}

@@ -42,7 +42,8 @@ func (a *response) proxy(base string) {
 	}
 	a.Note(differs)
 	a.response.Set("proxy", draft.Of(name))
-	a.texts("", nil, a.transformers())
+	a.transformers()
+	a.texts("", nil)
 	if a.response.Get("headers") != nil {
 		a.Note("its headers replace those of the upstream; WireMock sends both")
 	}

@@ -58,7 +58,10 @@ func (m *made) url(n *syntax.Node) {
 	var err error
 	switch {
 	case get(n, "url") != nil:
-		path, query, _ := strings.Cut(text(get(n, "url")), "?")
+		path, query, found := strings.Cut(text(get(n, "url")), "?")
+		if found && query == "" {
+			m.Lose("the url %q matches no request: to WireMock, its query is missing", path+"?")
+		}
 		condition = language.Query(query)
 		m.literal(path)
 	case get(n, "urlPath") != nil:
@@ -100,7 +103,10 @@ func (m *made) literal(path string) {
 	if !strings.HasPrefix(path, "/") {
 		m.Lose("no request has the path %q, which does not begin with a slash", path)
 	}
-	if strings.ContainsFunc(path, language.PercentEncoded) {
+	if strings.ContainsAny(path, "%{|}") { // others that mean the same are other paths
+		m.need(language.Equal("path", path))
+	}
+	if strings.ContainsFunc(path, language.PercentEncoded) || strings.Contains(path, "?") {
 		m.Lose("the path %q matches no request: clients send some of its characters percent-encoded", path)
 	}
 	trimmed := strings.TrimSuffix(path, "/")

@@ -3,14 +3,19 @@ package wiremock
 import (
 	"cmp"
 	"encoding/base64"
+	"fmt"
 	"math"
+	"mime"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
+	"mockserver/internal/files"
 )
 
 // faults maps the faults of WireMock to faults of the language, with the differences.
@@ -45,7 +50,8 @@ type response struct {
 	response *syntax.Node
 	latency  *syntax.Node
 	fault    *syntax.Node
-	size     int // of the body, in bytes
+	size     int  // of the body, in bytes
+	isFixed  bool // no part of it is a template
 }
 
 // responseKeys are the keys of a response that are read elsewhere, or have no effect.
@@ -74,23 +80,58 @@ func (a *response) read() {
 	if status != 200 {
 		a.response.Set("status", draft.Of(status))
 	}
-	templated := a.transformers()
+	a.transformers()
 	body, data := a.body()
-	a.texts(body, data, templated)
+	a.texts(body, data)
 	a.timing()
 }
 
-// transformers reports whether the response is a template.
-func (a *response) transformers() bool {
-	templated := false
+// transformers reads whether the response is a template.
+func (a *response) transformers() {
+	a.isFixed = !a.reader.templated
 	for _, item := range get(a.node, "transformers").List() {
 		if name := text(item); name == "response-template" || name == "response-templating" {
-			templated = true
+			a.isFixed = false
 		} else {
 			a.Note("the transformer " + name + " is not run")
 		}
 	}
-	return templated
+}
+
+// isChosen reports whether a request chooses the file of the body.
+func (a *response) isChosen() bool {
+	return !a.isFixed && get(a.node, "body") == nil && get(a.node, "jsonBody") == nil && strings.Contains(text(get(a.node, "bodyFileName")), "{{")
+}
+
+// choose adds the files that a request may choose, as templates, and the body that is one of them.
+func (a *response) choose(headers *language.Headers, d *dialect, translate func(string) *language.Template) {
+	name := strings.TrimLeft(text(get(a.node, "bodyFileName")), "/")
+	known := len(d.Differ)
+	path := language.Translate(name, d)
+	begin, end := name[:strings.Index(name, "{{")], name[strings.LastIndex(name, "}")+1:]
+	var found []draft.File
+	if a.bodies == "" { // otherwise they are those of another method
+		a.bodies = fmt.Sprintf("bodies/%s-%d/", language.Name(a.name), len(a.reader.Files)+1)
+		var why string
+		found, why = draft.Bodies(a.dirs[max(slices.IndexFunc(a.dirs, files.IsListed), 0)], begin, end)
+		if why = strings.Join(append(d.Differ[known:len(d.Differ):len(d.Differ)], why), "; "); why != "" {
+			a.Lose("the file %s is chosen by the request: %s", name, strings.TrimSuffix(why, "; "))
+		}
+	}
+	if !headers.Has("Content-Type") {
+		headers.Add("Content-Type", language.Fixed(cmp.Or(mime.TypeByExtension(filepath.Ext(end)), "text/plain")))
+	}
+	for _, f := range found {
+		if !utf8.Valid(f.Data) {
+			a.Note("the file " + f.Name + " is not a text, and is left out")
+			continue
+		}
+		content, t := syntax.NewMap(), translate(string(f.Data))
+		t.Use()
+		language.SetTexts(content, headers, t)
+		a.reader.AddFile(draft.File{Name: a.bodies + f.Name, Data: []byte(text(content.Get("body")))})
+	}
+	a.response.Set("external-body", draft.NewMap("provider", "json", "path", a.bodies+path.String()))
 }
 
 // body returns the body: as a text, or as data if it is large or not UTF-8.
@@ -108,7 +149,7 @@ func (a *response) body() (body string, data []byte) {
 		}
 		data = decoded
 	}
-	if n := get(a.node, "bodyFileName"); n != nil {
+	if n := get(a.node, "bodyFileName"); n != nil && !a.isChosen() {
 		var why string
 		if data, why = draft.Body(text(n), a.dirs...); why != "" {
 			a.Lose("%s", why)
@@ -121,13 +162,11 @@ func (a *response) body() (body string, data []byte) {
 }
 
 // texts sets headers and body, as templates or as literal texts.
-func (a *response) texts(body string, data []byte, templated bool) {
+func (a *response) texts(body string, data []byte) {
 	d := &dialect{made: a.made, parameters: get(a.node, "transformerParameters"), root: "request", Notes: &a.Notes}
-	translate := func(source string) *language.Template {
-		if templated {
-			return language.Translate(source, d)
-		}
-		return language.Fixed(source)
+	translate := func(source string) *language.Template { return language.Translate(source, d) }
+	if a.isFixed {
+		translate = language.Fixed
 	}
 	headers := &language.Headers{}
 	for name, values := range get(a.node, "headers").Members() {
@@ -135,7 +174,14 @@ func (a *response) texts(body string, data []byte, templated bool) {
 			a.Note(headers.Add(name, translate(text(value))))
 		}
 	}
+	if ofFile := get(a.node, "body") == nil && get(a.node, "jsonBody") == nil; ofFile && (get(a.node, "base64Body") != nil || isTrue(get(d.parameters, "disableBodyFileTemplating"))) {
+		translate = language.Fixed
+	}
 	t := translate(body)
+	if a.isChosen() {
+		a.choose(headers, d, translate)
+		t.Use()
+	}
 	a.size = len(body) + len(data)
 	language.SetTexts(a.response, headers, t)
 	if data != nil {

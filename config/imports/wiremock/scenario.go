@@ -11,7 +11,7 @@ import (
 // started is the state in which each scenario begins.
 const started = "Started"
 
-// scenario records the scenario of a mapping.
+// scenario declares the scenario of a mapping, unless it is declared.
 func (r *reader) scenario(m *mapping) {
 	name := text(get(m.Node, "scenarioName"))
 	if name == "" || r.scenarios[name] != "" {
@@ -22,14 +22,7 @@ func (r *reader) scenario(m *mapping) {
 		base = "s" + base
 	}
 	r.scenarios[name] = language.Unique(base, r.taken)
-	r.names = append(r.names, name)
-}
-
-// declareScenarios adds the scenarios, in the order in which the mappings first name them.
-func (r *reader) declareScenarios() {
-	for _, name := range r.names {
-		r.Add("scenario", draft.NewMap("name", r.scenarios[name], "first", started))
-	}
+	r.Add("scenario", draft.NewMap("name", r.scenarios[name], "first", started))
 }
 
 // enter sets the state of the scenario in which a mapping answers, and the state to which the

@@ -13,38 +13,33 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
+	"mockserver/internal/files"
 	"mockserver/internal/semantics"
 )
 
 // defaultPriority is the priority of a mapping without one.
 const defaultPriority = 5
 
-// Recognizes reports whether a source has mappings.
+// Recognizes reports whether a source, or one of the first files of a directory, has mappings. A directory without such
+// files may be named mappings.
 func Recognizes(s *draft.Source) bool {
-	if s.Dir {
-		return recognizesDirectory(s)
+	if !s.Dir {
+		shape := s.Shape()
+		return shape.Kind == '{' && (shape.Has("request", "response") || shape.Keys["mappings"] == '[')
 	}
-	shape := s.Shape()
-	return shape.Kind == '{' && (shape.Has("request", "response") || shape.Keys["mappings"] == '[')
-}
-
-// recognizesDirectory reports whether one of the first files of a directory has mappings. It also
-// recognizes a directory without such files that is named mappings.
-func recognizesDirectory(s *draft.Source) bool {
 	names, err := mappingFiles(s)
-	for _, name := range names[:min(len(names), 20)] {
-		if file, err := draft.OpenSource(name); err == nil && Recognizes(file) {
-			return true
-		}
-	}
-	return err == nil && len(names) == 0 && filepath.Base(s.Name) == "mappings"
+	return err == nil && len(names) == 0 && filepath.Base(s.Name) == "mappings" ||
+		slices.ContainsFunc(names[:min(len(names), 20)], func(name string) bool {
+			file, err := draft.OpenSource(name)
+			return err == nil && Recognizes(file)
+		})
 }
 
 // mappingFiles returns the files of a directory that may contain mappings, sorted by name: those in
 // its subdirectory mappings if there is one, and none of those in __files.
 func mappingFiles(s *draft.Source) ([]string, error) {
 	root := s.Name
-	if inner := filepath.Join(root, "mappings"); isDirectory(inner) {
+	if inner := filepath.Join(root, "mappings"); files.IsListed(inner) {
 		root = inner
 	}
 	var names []string
@@ -64,14 +59,9 @@ func mappingFiles(s *draft.Source) ([]string, error) {
 	return names, err
 }
 
-func isDirectory(path string) bool {
-	s, err := draft.OpenSource(path)
-	return err == nil && s.Dir
-}
-
 // Read adds the mappings of a file or directory.
-func Read(s *draft.Source, d *draft.Draft, _ draft.Options) error {
-	r := &reader{Draft: d, scenarios: map[string]string{}, taken: map[string]bool{}, strict: map[string]bool{}, requested: map[string]bool{}}
+func Read(s *draft.Source, d *draft.Draft, opts draft.Options) error {
+	r := &reader{Draft: d, templated: opts.Templated, scenarios: map[string]string{}, taken: map[string]bool{}, strict: map[string]bool{}, requested: map[string]bool{}}
 	if !s.Dir {
 		dir := filepath.Dir(s.Name)
 		if err := r.file(s, filepath.Join(dir, "__files"), filepath.Join(filepath.Dir(dir), "__files")); err != nil {
@@ -139,7 +129,6 @@ func (r *reader) write() {
 		}
 		r.scenario(m)
 	}
-	r.declareScenarios()
 	all := make([]*made, len(r.mappings))
 	for i, m := range r.mappings {
 		all[i] = r.place(m)
@@ -210,11 +199,11 @@ func (r *reader) mapping(m *made) {
 		return
 	}
 	r.Add("endpoint", declarations[0], m.name)
+	r.Report(m.Pos(), m.name, m.Differ...)
 	for _, e := range declarations[1:] {
 		r.Add("endpoint", e)
 	}
 	r.ask(m, declarations[0])
-	r.Report(m.Pos(), m.name, m.Differ...)
 }
 
 // off adds the known parts of a mapping that cannot be served, commented out.

@@ -248,6 +248,17 @@ func TestProgram_ServedImportsAreLogged(t *testing.T) {
 	}
 }
 
+// WireMock's flag of this name has its meaning for mappings that are served, and for those that are written.
+func TestProgram_GlobalResponseTemplating(t *testing.T) {
+	t.Parallel()
+	path := harness.WriteFile(t, t.TempDir(), "m.json", `{"request": {"urlPath": "/t"}, "response": {"body": "{{request.method}}"}}`)
+	Launch(t, nil, "-p", "0", "-m", path).Listening().Get("/t").Want(t, 200, "{{request.method}}")
+	Launch(t, nil, "-p", "0", "-m", path, "--global-response-templating").Listening().Get("/t").Want(t, 200, "GET")
+	if code, stdout, _ := Refused(t, nil, "import", path, "--global-response-templating"); code != 0 || !strings.Contains(stdout, "body: '{{method}}'") {
+		t.Errorf("exit code %d:\n%s", code, stdout)
+	}
+}
+
 func TestProgram_FilesAreArguments(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

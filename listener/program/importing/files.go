@@ -14,7 +14,8 @@ import (
 // Files makes configurations, in a temporary directory, from files of other tools that the server
 // is given. Its methods may be called from any goroutine.
 type Files struct {
-	Log *slog.Logger // gets a line for each import; must be set before the first one
+	Log       *slog.Logger // gets a line for each import; must be set before the first one
+	Templated bool         // every response of WireMock is a template; must be set before the first import
 
 	mu    sync.Mutex
 	dir   string // "" until it is needed
@@ -34,7 +35,7 @@ func (i *Files) Import(path string) (string, error) {
 	if !imports.Recognizes(path) {
 		return "", nil
 	}
-	d, err := imports.Make([]string{path}, draft.Options{})
+	d, err := imports.Make([]string{path}, draft.Options{Templated: i.Templated})
 	if err != nil {
 		return "", err
 	}

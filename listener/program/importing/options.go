@@ -62,6 +62,8 @@ var table = flags.Table[order]{
 			o.Variables[name] = value
 			return ok && name != ""
 		}},
+	{Name: "global-response-templating", Switch: func(o *order) *bool { return &o.Templated },
+		Doc: "WireMock: every response is a template, as with WireMock's flag of this name"},
 	{Name: "help", Short: "h", Switch: func(o *order) *bool { return &o.help },
 		Doc: "print this text"},
 }
