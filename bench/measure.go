@@ -27,7 +27,7 @@ func (r *run) measure(ctx context.Context, candidate side, sub *subject) error {
 		}
 		defer func() {
 			s.server.stop(ctx)
-			killGroup(s.server.cmd.Process) // processes that did not exit with the command
+			load.Kill(s.server.cmd.Process) // processes that did not exit with the command
 		}()
 		sides = append(sides, s)
 	}

@@ -77,7 +77,6 @@ func (r *run) launch(name string, cmd *exec.Cmd) (*server, error) {
 	s := &server{name: name, cmd: cmd, log: &tail{listening: make(chan string, 1)}, exited: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = s.log, s.log
 	cmd.WaitDelay = time.Second // its own children may keep its outputs open
-	apart(cmd)
 	var err error
 	if s.stdin, err = cmd.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
@@ -128,7 +127,7 @@ func (s *server) stop(ctx context.Context) {
 
 // kill kills the server, and the processes that it has started, at once.
 func (s *server) kill() {
-	killGroup(s.cmd.Process)
+	load.Kill(s.cmd.Process)
 	_ = s.stdin.Close()
 	<-s.exited
 }

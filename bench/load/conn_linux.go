@@ -1,8 +1,11 @@
 package load
 
 import (
+	"bytes"
 	"errors"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // conn is one connection of a thread.
@@ -12,9 +15,16 @@ type conn struct {
 	queued  bool  // in the queue of free connections
 	used    bool  // the connection has had an answer
 	again   bool  // the request is sent again once another connection is open
+	watched bool  // for room to write, too
 	next    int32 // the request that is sent next, or is in flight
 	from    int64 // when its latency begins
 	wakes   int64 // when a resting connection is opened again
+
+	fd         int32 // -1 if it is shut
+	generation int32 // changes with each fd, to recognize events for the previous one
+	request    []byte
+	sent       int // bytes of the request that are written
+	response   response
 }
 
 type connState uint8
@@ -28,11 +38,25 @@ const (
 
 // dial begins to open a connection.
 func (t *thread) dial(i int) {
-	if what, err := t.sockets.dial(i); err != nil {
-		t.unreachable(i, what, err)
+	c := &t.conns[i]
+	fd, err := unix.Socket(t.family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.unreachable(i, "socket", err)
 		return
 	}
-	t.conns[i].state = opening
+	c.fd, c.watched = int32(fd), true
+	c.generation++
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) // TCP has this option
+	if err := unix.Connect(fd, t.address); err != nil && !errors.Is(err, unix.EINPROGRESS) {
+		t.unreachable(i, "connect", err)
+		return
+	}
+	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT, Fd: int32(i), Pad: c.generation}
+	if err := unix.EpollCtl(t.epoll.fd, unix.EPOLL_CTL_ADD, fd, &event); err != nil {
+		t.unreachable(i, "epoll", err)
+		return
+	}
+	c.state = opening
 	t.opening++
 }
 
@@ -58,8 +82,10 @@ func (t *thread) shut(i int) {
 	if c.state == waiting || c.again {
 		t.outstanding--
 	}
-	t.sockets.shut(i)
-	c.state, c.used, c.again = shut, false, false
+	if c.fd >= 0 {
+		_ = unix.Close(int(c.fd)) // nothing that was written matters any more
+	}
+	c.state, c.fd, c.used, c.again = shut, -1, false, false
 }
 
 // rest schedules the reopening of a connection.
@@ -75,11 +101,22 @@ func (t *thread) reopen() {
 	}
 }
 
-// opened takes a connection that was opened.
+// opened completes the opening of a connection.
 func (t *thread) opened(i int) {
+	c := &t.conns[i]
+	code, err := unix.GetsockoptInt(int(c.fd), unix.SOL_SOCKET, unix.SO_ERROR)
+	if err == nil && code != 0 {
+		err = unix.Errno(code)
+	}
+	if err == nil {
+		err = t.watch(i, false)
+	}
+	if err != nil {
+		t.unreachable(i, "connect", err)
+		return
+	}
 	t.opening--
 	t.established++
-	c := &t.conns[i]
 	c.state = idle
 	if !t.sending {
 		return
@@ -114,13 +151,16 @@ func (t *thread) ready(i int) {
 func (t *thread) transmit(i int, c *conn, from int64) {
 	c.state, c.from = waiting, from
 	t.outstanding++
-	t.sockets.send(i, t.Requests[c.next])
+	c.request, c.sent = t.Requests[c.next], 0
+	c.response.reset(bytes.HasPrefix(c.request, []byte("HEAD ")))
+	t.write(i)
 }
 
 // served processes a complete answer and continues with the next request, on another connection if
 // this one closes.
-func (t *thread) served(i int, a *response, closes bool) {
+func (t *thread) served(i int, closes bool) {
 	c := &t.conns[i]
+	a := &c.response
 	t.outstanding--
 	c.state, c.used = idle, true
 	if unlike := t.Wants[c.next].unlike(a.head.Status, a.size); unlike != "" {
@@ -142,22 +182,22 @@ func (t *thread) served(i int, a *response, closes bool) {
 // advance selects the next request of a connection.
 func (t *thread) advance(c *conn) { c.next = (c.next + 1) % int32(len(t.Requests)) }
 
-// cut handles an error on a connection, after the beginning of an answer or before it. The server
+// cut handles an error on a connection. The server
 // may close an idle connection at any time. With a rate, a connection may be idle for long: a request
 // that is sent while the server closes it is sent once more, on another one.
-func (t *thread) cut(i int, begun bool, err error) {
+func (t *thread) cut(i int, err error) {
 	c := &t.conns[i]
 	switch {
 	case c.state == idle:
 		t.shut(i)
 		t.rest(i)
-	case t.Rate > 0 && c.used && !begun && !t.schedule.over(t.now):
+	case t.Rate > 0 && c.used && !c.response.begun() && !t.schedule.over(t.now):
 		t.shut(i)
 		c.again = true
 		t.outstanding++
 		t.dial(i)
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		t.broken(i, resetByServer)
+		t.broken(i, "reset by the server")
 	default:
 		t.broken(i, reason(err))
 	}

@@ -1,84 +1,42 @@
 package load
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"net"
-	"runtime"
-	"sync/atomic"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// threads returns how many threads the generator has, one for each of its CPUs, and whether they may
-// spin. A thread that has a core to itself may. With a thread on every core, spinning would take time
-// from the server.
-func (l *Plan) threads() (n int, spin bool) {
-	allowed := len(allowedCPUs())
-	n = min(cmp.Or(len(l.CPUs), allowed, 1), l.Connections)
-	return n, len(l.CPUs) > 0 || n < allowed
-}
-
 const (
 	readSize  = 128 << 10
 	batchSize = 256
 )
 
-// epoll has the sockets of a thread in a loop over epoll. Other threads read only the atomic fields.
+// epoll is what a thread waits on.
 type epoll struct {
-	t       *thread
-	sockets []socket
-	cpu     int // the CPU that its thread is pinned to; -1 for none
-
-	address unix.Sockaddr
-	family  int
 	fd      int
 	alarm   int  // an eventfd, which stays readable until it is read
 	coarse  bool // epoll_pwait2 is not available
 	timeout timespec
 	buf     []byte // the bytes that were read last, from any connection
 	arrived []unix.EpollEvent
-	seen    [16]seenHead // by request
-
-	tid  atomic.Int64 // 0 before and after it runs
-	last atomic.Int64 // CPU time used when it ended
 }
 
-// socket is one connection.
-type socket struct {
-	fd         int32
-	generation int32 // changes with each fd, to recognize events for the previous one
-	watched    bool  // for room to write, too
-	request    []byte
-	sent       int // bytes of the request that are written
-	response   response
-}
-
-// openSockets opens the descriptors that a thread waits on. They must be closed even after an error.
-func openSockets(t *thread, address *net.TCPAddr) (*epoll, error) {
-	e := &epoll{t: t, sockets: make([]socket, len(t.conns)), cpu: -1, fd: -1, alarm: -1, buf: make([]byte, readSize), arrived: make([]unix.EpollEvent, batchSize)}
-	for i := range e.sockets {
-		e.sockets[i].fd = -1
+// open opens the descriptors. They must be closed even after an error.
+func (e *epoll) open() (err error) {
+	e.fd, e.alarm, e.buf, e.arrived = -1, -1, make([]byte, readSize), make([]unix.EpollEvent, batchSize)
+	if e.fd, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err == nil {
+		e.alarm, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	}
-	if len(t.CPUs) > 0 {
-		e.cpu = t.CPUs[t.index]
+	if err == nil {
+		err = unix.EpollCtl(e.fd, unix.EPOLL_CTL_ADD, e.alarm, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: alarmed})
 	}
-	e.address, e.family = socketAddress(address)
-	var err error
-	if e.fd, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
-		return e, fmt.Errorf("load: epoll: %w", err)
+	if err != nil {
+		err = fmt.Errorf("load: epoll: %w", err)
 	}
-	if e.alarm, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
-		return e, fmt.Errorf("load: eventfd: %w", err)
-	}
-	event := unix.EpollEvent{Events: unix.EPOLLIN, Fd: alarmed}
-	if err = unix.EpollCtl(e.fd, unix.EPOLL_CTL_ADD, e.alarm, &event); err != nil {
-		return e, fmt.Errorf("load: epoll: %w", err)
-	}
-	return e, nil
+	return err
 }
 
 // alarmed identifies the eventfd among events; connections are identified by their number.
@@ -91,153 +49,68 @@ func socketAddress(a *net.TCPAddr) (unix.Sockaddr, int) {
 	return &unix.SockaddrInet6{Port: a.Port, Addr: [16]byte(a.IP.To16())}, unix.AF_INET6
 }
 
-// begin locks the goroutine to its OS thread until both end, so that no other goroutine inherits the
-// pinning.
-func (e *epoll) begin() {
-	runtime.LockOSThread()
-	if e.cpu >= 0 {
-		if err := pinThread(e.cpu); err != nil {
-			e.t.result.fail(err.Error(), 1)
-		}
-	}
-	if e.t.Rate > 0 {
-		_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // without it, sleeps last 50 µs longer; late sends are counted
-	}
-	e.tid.Store(int64(unix.Gettid()))
-}
-
-// end records the CPU time of the thread.
-func (e *epoll) end() {
-	e.last.Store(int64(e.used()))
-	e.tid.Store(0)
-}
-
-// used returns the processor time that the thread has used or waited for. Any goroutine may call it.
-func (e *epoll) used() time.Duration {
-	tid := int(e.tid.Load())
-	cpu, err := clockTime(tid, clockOfThread)
-	if tid == 0 || err != nil {
-		return time.Duration(e.last.Load()) // it has ended
-	}
-	return cpu + queuedOfThread(tid)
-}
-
-// dial begins to open a connection. The error comes with what has failed.
-func (e *epoll) dial(i int) (what string, err error) {
-	s := &e.sockets[i]
-	fd, err := unix.Socket(e.family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return "socket", err
-	}
-	s.fd = int32(fd)
-	s.generation++
-	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) // TCP has this option
-	if err := unix.Connect(fd, e.address); err != nil && !errors.Is(err, unix.EINPROGRESS) {
-		return "connect", err
-	}
-	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT, Fd: int32(i), Pad: s.generation}
-	s.watched = true
-	return "epoll", unix.EpollCtl(e.fd, unix.EPOLL_CTL_ADD, fd, &event)
-}
-
-// shut closes a connection, if it is open.
-func (e *epoll) shut(i int) {
-	if s := &e.sockets[i]; s.fd >= 0 {
-		_ = unix.Close(int(s.fd)) // nothing that was written matters any more
-		s.fd = -1
-	}
-}
-
-// opened completes the opening of a connection.
-func (e *epoll) opened(i int) {
-	s := &e.sockets[i]
-	code, err := unix.GetsockoptInt(int(s.fd), unix.SOL_SOCKET, unix.SO_ERROR)
-	if err == nil && code != 0 {
-		err = unix.Errno(code)
-	}
-	if err == nil {
-		err = e.watch(i, false)
-	}
-	if err != nil {
-		e.t.unreachable(i, "connect", err)
-		return
-	}
-	e.t.opened(i)
-}
-
 // watch has epoll report when there is something to read and, with write, when there is room to
 // write.
-func (e *epoll) watch(i int, write bool) error {
-	s := &e.sockets[i]
-	if s.watched == write {
+func (t *thread) watch(i int, write bool) error {
+	c := &t.conns[i]
+	if c.watched == write {
 		return nil
 	}
-	event := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(i), Pad: s.generation}
+	event := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(i), Pad: c.generation}
 	if write {
 		event.Events |= unix.EPOLLOUT
 	}
-	s.watched = write
-	return unix.EpollCtl(e.fd, unix.EPOLL_CTL_MOD, int(s.fd), &event)
-}
-
-// send sends a request, which must not change, on an open connection.
-func (e *epoll) send(i int, request []byte) {
-	s := &e.sockets[i]
-	s.request, s.sent = request, 0
-	s.response.reset(isHead(request))
-	e.write(i)
+	c.watched = write
+	return unix.EpollCtl(t.epoll.fd, unix.EPOLL_CTL_MOD, int(c.fd), &event)
 }
 
 // write writes the rest of a request, as far as there is room.
-func (e *epoll) write(i int) {
-	s := &e.sockets[i]
-	for s.sent < len(s.request) {
-		n, errno := writeNow(s.fd, s.request[s.sent:])
+func (t *thread) write(i int) {
+	c := &t.conns[i]
+	for c.sent < len(c.request) {
+		n, errno := writeNow(c.fd, c.request[c.sent:])
 		switch errno {
 		case 0:
-			s.sent += n
+			c.sent += n
 		case unix.EINTR:
 		case unix.EAGAIN:
-			if err := e.watch(i, true); err != nil {
-				e.t.broken(i, "epoll: "+reason(err))
+			if err := t.watch(i, true); err != nil {
+				t.broken(i, "epoll: "+reason(err))
 			}
 			return
 		default:
-			e.t.cut(i, s.response.begun(), errno)
+			t.cut(i, errno)
 			return
 		}
 	}
-	if s.watched {
-		if err := e.watch(i, false); err != nil {
-			e.t.broken(i, "epoll: "+reason(err))
-		}
+	if err := t.watch(i, false); err != nil {
+		t.broken(i, "epoll: "+reason(err))
 	}
 }
 
 // read reads what has arrived on a connection.
-func (e *epoll) read(i int) {
-	t, s := e.t, &e.sockets[i]
-	n, errno := readNow(s.fd, e.buf)
-	t.now = t.schedule.now()
+func (t *thread) read(i int) {
 	c := &t.conns[i]
+	n, errno := readNow(c.fd, t.epoll.buf)
+	t.now = t.schedule.now()
 	switch {
 	case errno == unix.EAGAIN || errno == unix.EINTR: // epoll reports it again
 	case errno != 0:
-		t.cut(i, s.response.begun(), errno)
+		t.cut(i, errno)
 	case n == 0:
-		if err := s.response.end(); err != nil || c.state == idle {
-			t.cut(i, s.response.begun(), err)
+		if err := c.response.end(); err != nil || c.state == idle {
+			t.cut(i, err)
 			return
 		}
-		t.served(i, &s.response, true)
+		t.served(i, true)
 	case c.state == idle:
 		t.broken(i, "bytes that answer no request")
 	default:
-		done, err := s.response.accept(e.buf[:n], &e.seen[uint32(c.next)%uint32(len(e.seen))])
+		done, err := c.response.accept(t.epoll.buf[:n], &t.seen[uint32(c.next)%uint32(len(t.seen))])
 		if err != nil {
 			t.broken(i, err.Error())
 		} else if done {
-			t.served(i, &s.response, s.sent < len(s.request))
+			t.served(i, c.sent < len(c.request))
 		}
 	}
 }
@@ -255,31 +128,37 @@ func writeNow(fd int32, data []byte) (int, unix.Errno) {
 }
 
 // wait takes events, after at most the given number of nanoseconds, and returns how many there were.
-func (e *epoll) wait(nanoseconds int64) int {
-	n := e.events(nanoseconds)
+func (t *thread) wait(nanoseconds int64) int {
+	n := t.epoll.events(nanoseconds)
 	for i := range n {
-		event := &e.arrived[i]
-		if event.Fd == alarmed {
-			e.awake()
-		} else if s := &e.sockets[event.Fd]; s.generation == event.Pad {
-			e.take(int(event.Fd), event.Events)
+		event := &t.epoll.arrived[i]
+		if event.Fd != alarmed {
+			if t.conns[event.Fd].generation == event.Pad {
+				t.take(int(event.Fd), event.Events)
+			}
+			continue
+		}
+		var reset [8]byte
+		_, _ = unix.Read(t.epoll.alarm, reset[:]) // the counter is not zero
+		if t.sending {
+			t.now = t.schedule.now()
 		}
 	}
 	return n
 }
 
 // take handles an event on a connection.
-func (e *epoll) take(i int, events uint32) {
-	c := &e.t.conns[i]
+func (t *thread) take(i int, events uint32) {
+	c := &t.conns[i]
 	if c.state == opening {
-		e.opened(i)
+		t.opened(i)
 		return
 	}
 	if events&unix.EPOLLOUT != 0 && c.state == waiting {
-		e.write(i)
+		t.write(i)
 	}
 	if events&^unix.EPOLLOUT != 0 && c.state >= idle {
-		e.read(i)
+		t.read(i)
 	}
 }
 
@@ -316,22 +195,4 @@ func (e *epoll) events(nanoseconds int64) int {
 func (e *epoll) wake() {
 	one := [8]byte{7: 1}               // any number but zero, in either byte order
 	_, _ = unix.Write(e.alarm, one[:]) // it fails only if the counter is full, which also wakes
-}
-
-// awake resets the alarm. The loop then looks at the schedule.
-func (e *epoll) awake() {
-	var n [8]byte
-	_, _ = unix.Read(e.alarm, n[:]) // the counter is not zero
-	if e.t.sending {
-		e.t.now = e.t.schedule.now()
-	}
-}
-
-func (e *epoll) close() {
-	for _, fd := range []*int{&e.fd, &e.alarm} {
-		if *fd >= 0 {
-			_ = unix.Close(*fd) // no written data can be lost
-			*fd = -1
-		}
-	}
 }

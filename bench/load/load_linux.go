@@ -1,7 +1,6 @@
 package load
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"net"
@@ -66,7 +65,7 @@ func (l *Plan) send(ctx context.Context, c *schedule, generators []*thread) *Out
 	}
 	wake := func() {
 		for _, g := range generators {
-			g.sockets.wake()
+			g.epoll.wake()
 		}
 	}
 	stopped := make(chan struct{})
@@ -105,9 +104,6 @@ func (l *Plan) send(ctx context.Context, c *schedule, generators []*thread) *Out
 	}
 	return o
 }
-
-// isHead reports whether a request's answer never has a body.
-func isHead(request []byte) bool { return bytes.HasPrefix(request, []byte("HEAD ")) }
 
 // sleep waits, and reports whether ctx has not ended.
 func sleep(ctx context.Context, d time.Duration) bool {

@@ -5,6 +5,7 @@ package load
 import (
 	"context"
 	"errors"
+	"os"
 	"os/exec"
 	"time"
 )
@@ -17,6 +18,9 @@ func Place() (p Placement) { return p }
 
 // StartOn returns an error.
 func StartOn(*exec.Cmd, []int) error { return errors.ErrUnsupported }
+
+// Kill does nothing.
+func Kill(*os.Process) {}
 
 // CPUOf returns an error.
 func CPUOf(int) (time.Duration, error) { return 0, errors.ErrUnsupported }

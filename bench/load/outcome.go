@@ -65,12 +65,6 @@ func (o *Outcome) add(part *Outcome) {
 	o.Latency.Merge(&part.Latency)
 }
 
-// Kinds of error that both generators count.
-const (
-	noResponse    = "no answer"
-	resetByServer = "reset by the server"
-)
-
 // reason returns the text of an error without calls and addresses, which would split one kind into
 // many.
 func reason(err error) string {

@@ -52,8 +52,10 @@ func coresOf(cpus []int) [][]int {
 }
 
 // StartOn starts a program that may use only these CPUs, so that its Go runtime counts only these.
-// If cpus is empty, it may use all CPUs that this process may use.
+// If cpus is empty, it may use all CPUs that this process may use. The program is in a process group
+// of its own, so that Ctrl-C in a terminal does not reach it.
 func StartOn(cmd *exec.Cmd, cpus []int) error {
+	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
 	if len(cpus) == 0 {
 		return cmd.Start()
 	}
@@ -75,6 +77,9 @@ func StartOn(cmd *exec.Cmd, cpus []int) error {
 	}
 	return err
 }
+
+// Kill kills a program that StartOn has started, and the processes that it has started.
+func Kill(p *os.Process) { _ = unix.Kill(-p.Pid, unix.SIGKILL) } // they may be gone
 
 // pinThread restricts the calling thread, which must be locked, to these CPUs.
 func pinThread(cpus ...int) error {

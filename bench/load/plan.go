@@ -4,8 +4,8 @@
 //	plan := load.Plan{Address: "127.0.0.1:8080", Requests: …, Wants: …, Connections: 64, Duration: time.Second}
 //	outcome, err := plan.Run(ctx)
 //
-// It needs Linux. It also divides the CPUs between the generator and a server, and reads which resources a process
-// has used.
+// It needs Linux. It also divides the CPUs between the generator and a server, and reads which
+// resources a process has used.
 package load
 
 import "time"

@@ -49,7 +49,7 @@ func TestLoadCoarse(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, g := range generators {
-			g.sockets.coarse = true
+			g.epoll.coarse = true
 		}
 		if err := connectAll(t.Context(), generators); err != nil {
 			t.Fatal(err)
