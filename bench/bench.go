@@ -61,13 +61,9 @@ func (r *run) measured(ctx context.Context) error {
 	if len(r.opts.Config) > 0 {
 		return r.measureEndpoints(ctx)
 	}
-	all, err := r.chosen()
-	if err != nil {
-		return err
-	}
-	for i := range all {
-		if err := r.measureScenario(ctx, &all[i]); err != nil {
-			return fmt.Errorf("scenario %s: %w", all[i].Name, err)
+	for _, s := range r.chosen() {
+		if err := r.measureScenario(ctx, &s); err != nil {
+			return fmt.Errorf("scenario %s: %w", s.Name, err)
 		}
 	}
 	return nil
@@ -77,16 +73,12 @@ func (r *run) measured(ctx context.Context) error {
 var openLoopScenarios = []string{"static", "path", "json"}
 
 // chosen returns the scenarios to measure.
-func (r *run) chosen() ([]scenario, error) {
-	all, err := scenarios()
-	if err != nil {
-		return nil, err
-	}
+func (r *run) chosen() []scenario {
 	names := r.opts.Scenarios
 	if len(names) == 0 && r.opts.Rate.given() {
 		names = openLoopScenarios
 	}
-	return slices.DeleteFunc(all, func(s scenario) bool { return len(names) > 0 && !slices.Contains(names, s.Name) }), nil
+	return slices.DeleteFunc(scenarios(), func(s scenario) bool { return len(names) > 0 && !slices.Contains(names, s.Name) })
 }
 
 // measureScenario measures one scenario, on a server of its own or on the target.
@@ -127,14 +119,10 @@ func (r *run) startScenario(ctx context.Context, s *scenario) (*server, error) {
 }
 
 func printScenarios(out io.Writer) error {
-	all, err := scenarios()
-	if err != nil {
-		return err
-	}
 	g := &grid{left: 2}
-	for i := range all {
-		g.row(all[i].Name, all[i].Shows)
+	for _, s := range scenarios() {
+		g.row(s.Name, s.Shows)
 	}
-	_, err = io.WriteString(out, g.String())
+	_, err := io.WriteString(out, g.String())
 	return err
 }

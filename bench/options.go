@@ -2,7 +2,10 @@ package bench
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -184,8 +187,7 @@ func (o *Options) checkCombinations(wrong func(format string, args ...any)) {
 }
 
 func (o *Options) checkScenarios(wrong func(format string, args ...any)) {
-	all, _ := scenarios() // a test checks the embedded ones
-	names := list.Map(all, func(s scenario) string { return s.Name })
+	names := list.Map(scenarios(), func(s scenario) string { return s.Name })
 	for _, name := range o.Scenarios {
 		if !slices.Contains(names, name) {
 			wrong("--scenario: no scenario is named %q%s; there are %s", name, wording.DidYouMean(name, names), strings.Join(names, ", "))
@@ -241,4 +243,20 @@ func readTarget(into *string, text string) bool {
 		*into += ":80"
 	}
 	return true
+}
+
+// writable returns an error, before anything is measured, if a result could not be written to path;
+// "" means no file.
+func writable(path string) error {
+	if path == "" {
+		return nil
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: not a regular file, so no result can be written to it", path)
+	}
+	dir := filepath.Dir(path)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return fmt.Errorf("%s: directory %s does not exist", path, dir)
+	}
+	return nil
 }

@@ -90,22 +90,27 @@ func figuresOf(o *load.Outcome, before, after load.Usage, known bool) *figures {
 // endPatience is how long to wait for the exit of a process to be noticed.
 const endPatience = 200 * time.Millisecond
 
-// measureRounds measures round by round, and appends each complete round to the result. It stops
-// at the first round with errors, which make the result void.
+// measureRounds measures round by round, and appends each complete round to the result: the candidate
+// alone, and then all sides at once; or, at a rate or if the CPU time of the candidate is unknown, the
+// baseline and the candidate in turn. It stops at the first round with errors, which make the result
+// void.
 func (r *run) measureRounds(ctx context.Context, res *result, sides []side, sub *subject) error {
-	one := r.inTurn
-	if res.AtOnce = res.Rate == 0 && len(load.FamilyOf(sides[1].pid)) > 0; res.AtOnce {
-		one = r.atOnce
-		if _, err := r.together(ctx, sides, sub); err != nil { // warms them up
+	parts := [][]side{sides[:1], sides[1:2]}
+	if res.AtOnce = res.Rate == 0 && sides[1].pid != 0; res.AtOnce {
+		alone := sides[1]
+		alone.name = nameOfAlone
+		parts = [][]side{{alone}, sides}
+		if err := r.together(ctx, sides, sub, 0, map[string]*figures{}); err != nil { // warms them up
 			return err
 		}
 	}
 	for range r.opts.Rounds {
-		all, err := one(ctx, sides, sub, res.Rate)
-		if err != nil {
-			return err
+		done := round{Sides: map[string]*figures{}}
+		for _, part := range parts {
+			if err := r.together(ctx, part, sub, res.Rate, done.Sides); err != nil {
+				return err
+			}
 		}
-		done := round{Sides: all}
 		done.Ratio = done.ratio()
 		res.Rounds = append(res.Rounds, done)
 		if res.judge(); res.Void != "" {
@@ -115,41 +120,17 @@ func (r *run) measureRounds(ctx context.Context, res *result, sides []side, sub 
 	return nil
 }
 
-// inTurn loads the baseline, and then the candidate, at a rate.
-func (r *run) inTurn(ctx context.Context, sides []side, sub *subject, rate float64) (all map[string]*figures, err error) {
-	all = map[string]*figures{}
-	if all[nameOfBaseline], err = r.loadSide(ctx, sides[0], sub, rate, r.opts.Duration); err != nil {
-		return nil, err
-	}
-	all[nameOfCandidate], err = r.loadSide(ctx, sides[1], sub, rate, r.opts.Duration)
-	return all, err
-}
-
-// atOnce loads the candidate alone, and then all sides at once.
-func (r *run) atOnce(ctx context.Context, sides []side, sub *subject, _ float64) (map[string]*figures, error) {
-	alone, err := r.loadSide(ctx, sides[1], sub, 0, r.opts.Duration)
-	if err != nil {
-		return nil, err
-	}
-	all, err := r.together(ctx, sides, sub)
-	if err == nil {
-		all[nameOfAlone] = alone
-	}
-	return all, err
-}
-
-// together loads all sides at the same time, on the same processors: other activity on the machine
-// affects all of them equally.
-func (r *run) together(ctx context.Context, sides []side, sub *subject) (map[string]*figures, error) {
+// together loads sides at the same time, on the same processors: other activity on the machine
+// affects all of them equally. It adds their figures to all.
+func (r *run) together(ctx context.Context, sides []side, sub *subject, rate float64, all map[string]*figures) error {
 	loaded, failed := make([]*figures, len(sides)), make([]error, len(sides))
 	var loads sync.WaitGroup
 	for i := range sides {
-		loads.Go(func() { loaded[i], failed[i] = r.loadSide(ctx, sides[i], sub, 0, r.opts.Duration) })
+		loads.Go(func() { loaded[i], failed[i] = r.loadSide(ctx, sides[i], sub, rate, r.opts.Duration) })
 	}
 	loads.Wait()
-	all := map[string]*figures{}
 	for i := range sides {
 		all[sides[i].name] = loaded[i]
 	}
-	return all, cmp.Or(failed...)
+	return cmp.Or(failed...)
 }

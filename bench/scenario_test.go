@@ -1,54 +1,54 @@
 package bench
 
 import (
+	"bytes"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"gopkg.in/yaml.v3"
+
 	"mockserver/config"
 	"mockserver/internal/list"
 )
 
-func TestReadScenarioRefuses(t *testing.T) {
-	const good = "name: a\nshows: b\nconfiguration: []\nrequests: [{path: /a}]\n"
-	if _, err := readScenario([]byte(good)); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct{ text, want string }{
-		{"", "empty"},
-		{strings.Replace(good, "name: a", "nmae: a", 1), "nmae"},
-		{strings.Replace(good, "name: a", "name: ", 1), "name and shows are required"},
-		{strings.Replace(good, "[]", "{}", 1), "configuration: a list is required"},
-		{strings.Replace(good, "[{path: /a}]", "[]", 1), "at least one"},
-		{strings.Replace(good, "/a", "a", 1), `path: "a"`},
-		{strings.Replace(good, "/a", `"/a b"`, 1), "blanks"},
-		{strings.Replace(good, "path: /a", "path: /a, repeat: -1", 1), "repeat"},
-		{strings.Replace(good, "path: /a", `path: /a, headers: {"A:": b}`, 1), "is not a valid header"},
-	} {
-		if _, err := readScenario([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: %v; want %q", c.text, err, c.want)
-		}
-	}
-}
-
-// The names are the documented ones, and all differ.
+// The names are the documented ones, and all differ. Each declaration has only keys that are known, and
+// requests that can be sent.
 func TestScenariosAreDeclared(t *testing.T) {
 	want := []string{"static", "path", "query", "json", "header", "endpoints-10000", "file", "xlsx", "close", "close-10"}
-	all, err := scenarios()
-	if got := list.Map(all, func(s scenario) string { return s.Name }); err != nil || !slices.Equal(got, want) {
-		t.Errorf("got %q, %v\nwant %q", got, err, want)
+	all := scenarios()
+	if got := list.Map(all, func(s scenario) string { return s.Name }); !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	entries, err := declarations.ReadDir("scenarios")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range entries {
+		text, err := declarations.ReadFile("scenarios/" + e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := yaml.NewDecoder(bytes.NewReader(text))
+		d.KnownFields(true)
+		if err := d.Decode(new(scenario)); err != nil {
+			t.Errorf("%s: %v", e.Name(), err)
+		}
+		if s := &all[i]; s.Shows == "" || len(s.Configuration) == 0 || len(s.Requests) == 0 {
+			t.Errorf("%s: %+v", e.Name(), s)
+		}
+		for _, r := range all[i].Requests {
+			if err := r.check(); err != nil {
+				t.Errorf("%s: %v", e.Name(), err)
+			}
+		}
 	}
 }
 
 // Each declaration, written as bench writes it, is a configuration without errors.
 func TestScenariosAreConfigurations(t *testing.T) {
-	all, err := scenarios()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range all {
-		s := &all[i]
+	for _, s := range scenarios() {
 		path, err := s.write(t.TempDir())
 		if err != nil {
 			t.Fatalf("%s: %v", s.Name, err)
@@ -81,33 +81,4 @@ func TestRequestsAreRepeated(t *testing.T) {
 	if got, want := string(get.wire()), "GET / HTTP/1.1\r\nhost: a.example.com\r\n\r\n"; got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-}
-
-func FuzzReadScenario(f *testing.F) {
-	entries, err := declarations.ReadDir("scenarios")
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, e := range entries {
-		text, err := declarations.ReadFile("scenarios/" + e.Name())
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := readScenario(text)
-		if err != nil {
-			return
-		}
-		for i := range s.Requests {
-			s.Requests[i].Repeat = min(s.Requests[i].Repeat, 3)
-			for _, a := range s.Requests[i].expanded() {
-				head, _, ok := strings.Cut(string(a.wire), "\r\n\r\n")
-				if first, _, _ := strings.Cut(head, "\r\n"); !ok || strings.Count(first, " ") != 2 {
-					t.Errorf("no request: %q", a.wire)
-				}
-			}
-		}
-	})
 }
