@@ -61,6 +61,11 @@ func (r *run) measured(ctx context.Context) error {
 	if len(r.opts.Config) > 0 {
 		return r.measureEndpoints(ctx)
 	}
+	if r.opts.PID != 0 {
+		if _, err := load.UsageOf(r.opts.PID); err != nil {
+			return fmt.Errorf("--pid: %w", err)
+		}
+	}
 	for _, s := range r.chosen() {
 		if err := r.measureScenario(ctx, &s); err != nil {
 			return fmt.Errorf("scenario %s: %w", s.Name, err)

@@ -75,6 +75,7 @@ func TestBench_RefusesBadArguments(t *testing.T) {
 		{[]string{"--scenario", "statik"}, 2, `did you mean "static"?`},
 		{[]string{"-c", "missing.yml"}, 1, "missing.yml"},
 		{[]string{"--target", "http://127.0.0.1:1", "--scenario", "static"}, 1, "refused"},
+		{[]string{"--target", "http://127.0.0.1:1", "--pid", "1073741823"}, 1, "--pid: process 1073741823: gone"},
 		{[]string{"--scenario", "static", "--", "--prot", "7"}, 1, "did you mean --port?"},
 	} {
 		code, stdout, stderr := benched(t, c.args...)
