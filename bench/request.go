@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,8 +42,6 @@ func (r *request) check() error {
 		return fmt.Errorf("path: %q: expected a path that begins with / and has no blanks", r.Path)
 	case strings.ContainsAny(r.Method, " \r\n"):
 		return fmt.Errorf("method: %q: expected a word", r.Method)
-	case r.Repeat < 0 || r.Repeat > 100_000 || r.Step < 0:
-		return errors.New("repeat, step: up to 100000, and above 0")
 	}
 	for name, value := range r.Headers {
 		if name == "" || strings.ContainsAny(name, ": \r\n") || strings.ContainsAny(value, "\r\n") {

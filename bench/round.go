@@ -66,10 +66,11 @@ func (r *run) loadSide(ctx context.Context, s side, sub *subject, rate float64, 
 		}
 		return nil, fmt.Errorf("CPU time and memory of process %d (%s): %w", s.pid, s.name, failed)
 	}
-	return figuresOf(o, before, after, len(family) > 0), nil
+	return figuresOf(o, before, after), nil
 }
 
-func figuresOf(o *load.Outcome, before, after load.Usage, known bool) *figures {
+// figuresOf returns the figures of a load. The usage of an unknown process is 0.
+func figuresOf(o *load.Outcome, before, after load.Usage) *figures {
 	f := &figures{
 		Requests: o.Requests, Seconds: o.Elapsed.Seconds(), CPU: unknown, Memory: unknown, Busy: o.Busy,
 		Missed: o.Missed, Late: o.Late, Errors: o.Errors,
@@ -78,10 +79,10 @@ func figuresOf(o *load.Outcome, before, after load.Usage, known bool) *figures {
 	if f.Seconds > 0 {
 		f.Rate = float64(f.Requests) / f.Seconds
 	}
-	if known && after.Resident > 0 {
+	if after.Resident > 0 {
 		f.Memory = figure(after.Resident)
 	}
-	if known && f.Requests > 0 {
+	if after.CPU > 0 && f.Requests > 0 {
 		f.CPU = figure((after.CPU - before.CPU).Nanoseconds()) / 1e3 / figure(f.Requests)
 	}
 	return f
