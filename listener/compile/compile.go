@@ -185,7 +185,7 @@ func (c *Compiler) rules(e *item.Endpoint, a *Response, counts *traffic.Counts, 
 		if declared.Webhooks != nil {
 			o.Hooks, wrong = c.responseHooks(declared.Webhooks, o.Name, scope)
 			for k := range o.Hooks {
-				o.Hooks[k].OfOutcome()
+				o.Hooks[k].Own = true
 			}
 			problems = append(problems, wrong...)
 		}

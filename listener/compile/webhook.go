@@ -22,7 +22,7 @@ func (c *Compiler) moved(all []item.Webhook, name string, scope *renderer.Scope)
 	hooks, problems := c.hooks(all, name, scope)
 	for i := range hooks {
 		if all[i].Delay == 0 { // they are sent when the row changes, unless a delay is declared
-			hooks[i].AtOnce()
+			hooks[i].Delay = 0
 		}
 	}
 	return func(r *matcher.Request, at time.Time) { c.Send(hooks, r, at) }, problems

@@ -97,8 +97,8 @@ func (s *Server) rendered(hooks []webhook.Hook, follows func(*webhook.Hook) bool
 			r.Stopped = nil
 		}
 		if err != nil {
-			s.Webhooks.Unsendable(h.Webhook(), err)
-			s.LogFailed(dispatcher.Failure{Webhook: h.Webhook(), Attempt: 1, Final: true, Err: err})
+			s.Webhooks.Unsendable(h.Shared, err)
+			s.LogFailed(dispatcher.Failure{Webhook: h.Shared, Attempt: 1, Final: true, Err: err})
 			continue
 		}
 		do(h, d)
@@ -128,7 +128,7 @@ func (s *Server) newFollowing() any {
 // logRefused logs that a webhook was not accepted, at most once a second.
 func (s *Server) logRefused(h *webhook.Hook, err error) {
 	if suppressed, ok := s.refusedLimiter.Pass(time.Now()); ok {
-		s.Log.Error("webhook refused", "webhook", h.Webhook().Name, "error", err.Error(), "suppressed", suppressed)
+		s.Log.Error("webhook refused", "webhook", h.Shared.Name, "error", err.Error(), "suppressed", suppressed)
 	}
 }
 

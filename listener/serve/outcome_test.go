@@ -165,7 +165,7 @@ func TestOutcomes_HaveWhatTheEndpointHas(t *testing.T) {
 	}{{true, []string{"GET /a"}}, {false, nil}, {true, []string{"GET /a responses[2]"}}} {
 		var hooks []string
 		for _, h := range a.Outcomes[i].Hooks {
-			hooks = append(hooks, h.Webhook().Name)
+			hooks = append(hooks, h.Shared.Name)
 		}
 		if fails[i] != want.fails || strings.Join(hooks, ",") != strings.Join(want.hooks, ",") {
 			t.Errorf("outcome %d: it fails %t, with the webhooks %v, want %+v", i, fails[i], hooks, want)

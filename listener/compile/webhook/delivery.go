@@ -19,7 +19,7 @@ var texts = sync.Pool{New: func() any { return new([]byte) }}
 // Delivery returns an error if the URL or Host is invalid, or if rendering was stopped.
 func (h *Hook) Delivery(r *matcher.Request, depth int) (dispatcher.Delivery, error) {
 	if h.url == nil && h.fields == nil && h.body == nil {
-		return dispatcher.NewDelivery(h.shared, h.delay, depth, dispatcher.Parts{}), nil
+		return dispatcher.NewDelivery(h.Shared, h.Delay, depth, dispatcher.Parts{}), nil
 	}
 	room := texts.Get().(*[]byte)
 	b := (*room)[:0]
@@ -51,7 +51,7 @@ func (h *Hook) Delivery(r *matcher.Request, depth int) (dispatcher.Delivery, err
 		err = h.renderedError(p.URL, host)
 	}
 	if err == nil {
-		d = dispatcher.NewDelivery(h.shared, h.delay, depth, p)
+		d = dispatcher.NewDelivery(h.Shared, h.Delay, depth, p)
 	}
 	if cap(b) <= maxKept {
 		*room = b

@@ -21,13 +21,14 @@ import (
 	"mockserver/renderer"
 )
 
-// Hook is one compiled webhook. It is immutable and safe for concurrent use.
+// Hook is one compiled webhook. Once requests trigger it, it is immutable and safe for concurrent use.
 type Hook struct {
-	shared *dispatcher.Webhook // what all deliveries have in common
+	Shared *dispatcher.Webhook // what all deliveries have in common
+	Own    bool                // it belongs to an outcome, and is sent with that one if it says nothing else
+	Delay  time.Duration
+
 	when   *renderer.Condition
 	on     item.Outcomes
-	own    bool // it belongs to an outcome
-	delay  time.Duration
 	url    *renderer.Template // nil if it is the same for every request
 	fields []field            // without a templated Host; nil if all are the same for every request
 	host   *renderer.Template // the Host header; nil if it is fixed or not declared
@@ -54,9 +55,9 @@ func Compile(all []item.Webhook, name string, scope *renderer.Scope) ([]Hook, sy
 	hooks := make([]Hook, 0, len(all))
 	for i := range all {
 		h, wrong := compile(&all[i], scope)
-		h.shared.Name = name
+		h.Shared.Name = name
 		if len(all) > 1 {
-			h.shared.Name += " webhooks[" + strconv.Itoa(i) + "]"
+			h.Shared.Name += " webhooks[" + strconv.Itoa(i) + "]"
 		}
 		hooks = append(hooks, h)
 		problems = append(problems, wrong...)
@@ -64,17 +65,8 @@ func Compile(all []item.Webhook, name string, scope *renderer.Scope) ([]Hook, sy
 	return hooks, problems
 }
 
-// Webhook returns what all deliveries have in common.
-func (h *Hook) Webhook() *dispatcher.Webhook { return h.shared }
-
-// AtOnce removes the delay.
-func (h *Hook) AtOnce() { h.delay = 0 }
-
 // Applies reports whether the condition of the webhook holds for a request.
 func (h *Hook) Applies(r *matcher.Request) bool { return h.when.Always() || h.when.Holds(r) }
-
-// OfOutcome makes a webhook that says nothing else be sent with the outcome that it belongs to.
-func (h *Hook) OfOutcome() { h.own = true }
 
 // Follows reports whether the webhook is sent with a status. A failure may have been injected in
 // place of the response that is declared.
@@ -82,7 +74,7 @@ func (h *Hook) Follows(status int, injected bool) bool {
 	switch {
 	case h.on.Statuses != nil:
 		return slices.Contains(h.on.Statuses, status)
-	case h.on.Word == "" && h.own:
+	case h.on.Word == "" && h.Own:
 		return !injected
 	}
 	return h.on.Word == item.OnAny || status < 400
@@ -102,17 +94,17 @@ func Following(all []Hook, status int) (some []Hook) {
 func compile(w *item.Webhook, scope *renderer.Scope) (Hook, syntax.Problems) {
 	retry := w.Retry.Effective()
 	h := Hook{
-		delay: w.EffectiveDelay(), on: w.On,
-		shared: &dispatcher.Webhook{
+		Delay: w.EffectiveDelay(), on: w.On,
+		Shared: &dispatcher.Webhook{
 			Method:  w.EffectiveMethod(),
 			Timeout: cmp.Or(w.Timeout, item.DefaultWebhookTimeout),
 			Retry:   dispatcher.Retry{Attempts: retry.Attempts, Backoff: retry.Backoff, MaxBackoff: retry.MaxBackoff},
 		},
 	}
 	var problems syntax.Problems
-	h.shared.TLS, problems = filesOf(w)
+	h.Shared.TLS, problems = filesOf(w)
 	if s := w.Sign; s != nil {
-		h.shared.Sign = &dispatcher.Signature{Secret: s.Secret, Header: s.EffectiveHeader(), Scheme: s.Scheme}
+		h.Shared.Sign = &dispatcher.Signature{Secret: s.Secret, Header: s.EffectiveHeader(), Scheme: s.Scheme}
 	}
 	var wrong syntax.Problems
 	h.when, wrong = renderer.CompileCondition(w.If, scope)
@@ -124,11 +116,11 @@ func compile(w *item.Webhook, scope *renderer.Scope) (Hook, syntax.Problems) {
 		// env.NAME.
 		wrong = append(wrong, syntax.Problem{Pos: w.URL.Pos, Key: w.URL.Key, What: fmt.Sprintf("%q is not a valid URL: %s", address.Shown(text), what)})
 	}
-	h.shared.URL, problems = text, append(problems, wrong...)
+	h.Shared.URL, problems = text, append(problems, wrong...)
 	form, wrong := h.compileHeaders(w, scope)
 	problems = append(problems, wrong...)
 	text, h.body, wrong = compileUnless(w.Raw, w.Body, form, scope)
-	h.shared.Body, problems = []byte(text), append(problems, wrong...)
+	h.Shared.Body, problems = []byte(text), append(problems, wrong...)
 	return h, problems
 }
 
@@ -163,7 +155,7 @@ func (h *Hook) compileHeaders(w *item.Webhook, scope *renderer.Scope) (form rend
 		h.fields = append(h.fields, field{name: d.Name, value: text, template: t})
 	}
 	if !templated {
-		h.shared.Header = appendLines(nil, h.fields, nil)
+		h.Shared.Header = appendLines(nil, h.fields, nil)
 		h.fields = nil
 	}
 	return form, problems
