@@ -294,7 +294,7 @@ func TestSteps_Errors(t *testing.T) {
 		{`data: {name: x, steps: {field: s, move: []}}`, `steps.move: is an empty list`},
 		{`data: {name: x, steps: {move: [{from: a, after: 1s, to: b}]}}`, `steps: field is missing`},
 		{`data: {name: x, steps: {field: s, move: [{from: a, to: b}]}}`, `after is missing`},
-		{`data: {name: x, steps: {field: s, move: [{from: a, after: 1, to: b}]}}`, `after: is a number (1); expected a duration such as "2s", or a map with min and max`},
+		{`data: {name: x, steps: {field: s, move: [{from: a, after: 1, to: b}]}}`, `after: is a number (1); expected a duration with a unit, such as 20ms or 1.5s, of at most 24h`},
 		{`data: {name: x, steps: {field: s, move: [{from: a, after: {p50: 2s, p10: 3s}, to: b}]}}`, `after.p50`},
 		{`data: {name: x, steps: {field: s, move: [{from: a, after: {failure-rate: 0.1}, to: b}]}}`, `after.failure-rate: unknown key`},
 		{`data: {name: x, steps: {field: s, move: [{from: a, after: 1s, to: []}]}}`, `to: is an empty list`},
