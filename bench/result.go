@@ -11,7 +11,7 @@ import (
 	"mockserver/internal/list"
 )
 
-// result is the result of one subject. Medians and Remarks are set once all subjects are measured.
+// result is the result of one subject, which has at least one round. Medians and Remarks are set once all subjects are measured.
 type result struct {
 	Name     string   `json:"name"`
 	Shows    string   `json:"shows"`
@@ -152,14 +152,7 @@ func (rs rounds) memory(name string) figure {
 
 // sum adds up a count of one side; unknown without rounds.
 func (rs rounds) sum(name string, what func(f *figures) uint64) figure {
-	if len(rs) == 0 {
-		return unknown
-	}
-	var n uint64
-	for i := range rs {
-		n += what(rs[i].Sides[name])
-	}
-	return figure(n)
+	return figure(len(rs)) * rs.summarize(func(r *round) figure { return figure(what(r.Sides[name])) }).mean
 }
 
 // errors returns how many errors the given sides had, as far as they were loaded.
@@ -185,11 +178,4 @@ func (rs rounds) latency(name string) latencies {
 			}
 		}
 	})}
-}
-
-func (res *result) sides() []string {
-	if len(res.Rounds) == 0 {
-		return nil
-	}
-	return res.Rounds[0].names()
 }

@@ -57,12 +57,10 @@ func (r *run) loadSide(ctx context.Context, s side, sub *subject, rate float64, 
 	case bounded.Err() != nil:
 		return nil, fmt.Errorf("load on %s did not end in time", s.address)
 	case failed != nil:
-		if s.server != nil {
-			select { // if the server has exited, its own error explains more
-			case <-s.server.exited:
-				return nil, s.server.died()
-			case <-time.After(endPatience):
-			}
+		select { // if the server has exited, its own error explains more
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(endPatience):
 		}
 		return nil, fmt.Errorf("CPU time and memory of process %d (%s): %w", s.pid, s.name, failed)
 	}

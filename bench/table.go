@@ -70,7 +70,7 @@ func openTable(results []*result) string {
 	g.row("what", "", "rate/s", "answered/s", "p50 ms", "p90", "p99", "p99.9", "p99.99", "max", "missed", "late", "CPU µs/request", "errors")
 	for _, res := range results {
 		rs := res.sound()
-		for _, side := range res.sides() {
+		for _, side := range res.Rounds[0].names() {
 			cells := []string{res.Name, side, figure(res.Rate).text(0), rs.median(side, rateOf).text(0)}
 			l := rs.latency(side)
 			for _, percentile := range []float64{50, 90, 99, 99.9, 99.99, 100} {
