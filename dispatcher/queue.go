@@ -138,7 +138,7 @@ func Open(opts Options) (*Queue, error) {
 		if len(pending) > 0 {
 			q.log.Info("webhooks are still pending from an earlier start", "pending", len(pending), "store", opts.Store)
 		}
-		q.lost = q.store.Lost()
+		q.lost = q.store.Lost
 		q.restore(pending)
 	}
 	go q.run()
@@ -180,19 +180,13 @@ func (q *Queue) accept(d *Delivery) error {
 	if q.store == nil {
 		return nil
 	}
-	err := q.keep(d)
-	if err != nil {
-		q.pending.Add(-1)
-	}
-	return err
-}
-
-// keep stores a delivery and sets its ID.
-func (q *Queue) keep(d *Delivery) error {
-	// The time is capped, because a store encodes it as nanoseconds in 64 bits.
+	// The time is capped, because the store encodes it as nanoseconds in 64 bits.
 	due := time.Now().Add(min(d.Delay, time.Until(time.Unix(0, math.MaxInt64))))
 	e := outbox.Entry{Due: due, Depth: d.Depth, Webhook: appendWebhook(nil, d.Webhook), Parts: d.parts}
 	err := q.store.Store(&e)
+	if err != nil {
+		q.pending.Add(-1)
+	}
 	d.id = e.ID
 	return err
 }

@@ -24,13 +24,14 @@ import (
 
 // Outbox is an open store. Its methods may be called from any goroutine.
 type Outbox struct {
+	Lost int64 // minimum number of records that could not be read when it was opened; set once
+
 	dir  string
 	lock *os.File
 	sync func(*os.File) error // (*os.File).Sync, except in tests
 	// rotateAt is the size at which the next file is begun, in bytes. allowed is how much space the
 	// log may take, in bytes, in addition to four times the size of the pending entries.
 	rotateAt, allowed int64
-	lost              int64 // records that could not be read when it was opened
 
 	mu     sync.Mutex // guards the fields below
 	buffer []byte     // data to be written next, to the last file
@@ -98,9 +99,6 @@ func (o *Outbox) path(f *logFile) string { return filepath.Join(o.dir, f.name())
 func (o *Outbox) last() *logFile { return o.files[len(o.files)-1] }
 
 func (o *Outbox) file(number uint32) *logFile { return o.files[number-o.files[0].number] }
-
-// Lost returns the minimum number of records that could not be read when the outbox was opened.
-func (o *Outbox) Lost() int64 { return o.lost }
 
 // Store writes an entry to the log, sets its ID, and returns when it is safe on disk.
 func (o *Outbox) Store(e *Entry) error {

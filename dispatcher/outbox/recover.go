@@ -150,7 +150,7 @@ func (o *Outbox) read(f *logFile, last bool, into *recovery, log *slog.Logger) e
 		log.Error("the webhook store is damaged: records are lost",
 			"file", o.path(f), "offset", lost.offset, "bytes", lost.bytes, "records", lost.records, "places", lost.places)
 		into.damaged = true
-		o.lost += int64(lost.records)
+		o.Lost += int64(lost.records)
 	}
 	return nil
 }

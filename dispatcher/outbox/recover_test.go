@@ -52,7 +52,7 @@ func reopened(t *testing.T, dir string) (pending []Entry, lost int64, said strin
 	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return pending, o.lost, said
+	return pending, o.Lost, said
 }
 
 // endsOf returns the ends of the records of a log.
