@@ -142,14 +142,6 @@ func (rs rounds) median(name string, what func(f *figures) figure) figure {
 	return rs.summarize(func(r *round) figure { return what(r.Sides[name]) }).median
 }
 
-// memory returns the memory of one side after the last round; unknown without rounds.
-func (rs rounds) memory(name string) figure {
-	if len(rs) == 0 {
-		return unknown
-	}
-	return rs[len(rs)-1].Sides[name].Memory
-}
-
 // sum adds up a count of one side; unknown without rounds.
 func (rs rounds) sum(name string, what func(f *figures) uint64) figure {
 	return figure(len(rs)) * rs.summarize(func(r *round) figure { return figure(what(r.Sides[name])) }).mean

@@ -50,7 +50,9 @@ func (r *run) closedTable() string {
 	g.row(what, "requests/s", "CPU µs/request", "ratio to bare", "±", "p50 ms", "p99 ms", "memory MB", "errors")
 	for _, res := range r.results {
 		m, rs := res.medians(), res.sound()
-		memory := func(side string) string { return (rs.memory(side) / 1e6).text(1) }
+		memory := func(side string) string { // after the last round
+			return (rs[max(len(rs)-1, 0):].median(side, func(f *figures) figure { return f.Memory }) / 1e6).text(1)
+		}
 		g.row(res.Name, m.Rate.text(0), m.CPU.text(1), m.RatioMean.text(3), m.RatioError.text(3), m.Latency.at(50).text(2), m.Latency.at(99).text(2),
 			memory(nameOfCandidate), fmt.Sprint(res.Rounds.errors(nameOfBaseline, nameOfCandidate, nameOfAlone)))
 		for _, rival := range r.opts.Rivals {

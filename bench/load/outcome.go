@@ -36,9 +36,7 @@ type Usage struct {
 	Resident uint64        // bytes of memory now
 }
 
-func newOutcome() *Outcome {
-	return &Outcome{Errors: map[string]uint64{}}
-}
+func newOutcome() *Outcome { return &Outcome{Errors: map[string]uint64{}} }
 
 // served counts an expected answer, with its latency in nanoseconds.
 func (o *Outcome) served(latency int64) {
