@@ -402,16 +402,20 @@ func remarksOn(a, b *Report) []string {
 		sides = sides[:1]
 	}
 	for _, r := range sides {
+		name := r.Name
+		if a.Name == b.Name {
+			name += " (" + r.ID + ")"
+		}
 		if !r.Verdict.Trusted {
-			add("%s: the timing cannot be trusted", r.Name)
+			add("%s: the timing cannot be trusted", name)
 		}
 		if r.Configuration.Changed {
-			add("%s: the configuration changed during the run", r.Name)
+			add("%s: the configuration changed during the run", name)
 		}
 		if r.Running {
-			add("%s: the run has not ended", r.Name)
+			add("%s: the run has not ended", name)
 		} else if !r.Final {
-			add("%s: webhooks of the run are pending", r.Name)
+			add("%s: webhooks of the run are pending", name)
 		}
 	}
 	if a.Configuration.Hash != b.Configuration.Hash {

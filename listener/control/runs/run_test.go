@@ -567,6 +567,11 @@ func TestCompare_DifferencesAndWhatKeepsTwoFromBeingCompared(t *testing.T) {
 	if remarks := Compare(&settling, b).Remarks; len(remarks) != 1 || remarks[0] != "run 1: webhooks of the run are pending" {
 		t.Errorf("a run whose webhooks are pending: %q", remarks)
 	}
+	again := settling
+	again.ID, again.Name = "1b", b.Name
+	if remarks := Compare(&again, b).Remarks; len(remarks) != 1 || remarks[0] != b.Name+" (1b): webhooks of the run are pending" {
+		t.Errorf("remarks %q, want the ID of the one of two runs with a name", remarks)
+	}
 	if remarks := Compare(a, a).Remarks; len(remarks) != 1 || !strings.Contains(remarks[0], "the same run") {
 		t.Errorf("a run compared with itself: %q", remarks)
 	}
