@@ -36,15 +36,11 @@ type Snapshot struct {
 // Response is one compiled endpoint. The fields that a request with a template needs come first, in
 // two cache lines, because with thousands of endpoints they are not in any cache.
 type Response struct {
-	Template     renderer.Ready // of the body; none if it is static or source
-	Operation    *operation     // of an OpenAPI document; nil for none
-	Rules        *traffic.Rules // limits, latency, faults and the choice of an outcome; nil for none
-	Status       int
-	Direct       bool // it may be sent without fasthttp, see replyDirectly
-	Immediate    bool // nothing in it takes long: no loop, file or webhook
-	Streams      bool // it may send a stream
-	Paced        bool // over HTTP/1.1, its latency may be waited for without the request
-	waits        bool // it has numbers that replicas share, which may take a while
+	Template  renderer.Ready // of the body; none if it is static or source
+	Operation *operation     // of an OpenAPI document; nil for none
+	Rules     *traffic.Rules // limits, latency, faults and the choice of an outcome; nil for none
+	Status    int
+	traits
 	Disturbed    bool // the rules apply to every request, not only to those that choose an answer of the operation
 	TypeDeclared bool // Content-Type is declared, so the content type of a remote body is not used
 
@@ -70,6 +66,15 @@ type Response struct {
 	AnyMethod bool             // it answers requests of any method
 	Preflight []header         // those for preflights, of the first outcome that declares any
 	Outcomes  []Response       // the outcomes that rules choose from; nil for the answer itself
+}
+
+// traits are what decides how a response can be sent.
+type traits struct {
+	Direct    bool // it may be sent without fasthttp, see replyDirectly
+	Immediate bool // nothing in it takes long: no loop, file or webhook
+	Streams   bool // it may send a stream
+	Paced     bool // over HTTP/1.1, its latency may be waited for without the request
+	waits     bool // it has numbers that replicas share, which may take a while
 }
 
 // Options say how specifications are compiled.

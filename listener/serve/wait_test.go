@@ -29,7 +29,8 @@ func TestCall_MayWait(t *testing.T) {
 		"stored webhooks": {options: Options{Stored: true}, change: func(c *call) { c.rest.given = hooked }, stream: true, blocks: true},
 		"of an upstream":  {change: func(c *call) { c.Reply.Passed = &reply.Passed{} }},
 	} {
-		st := &h2.Stream{}
+		st, paced := &h2.Stream{}, &compile.Response{}
+		paced.Paced = true
 		for _, from := range []peer{st, &wire.Connection{}} {
 			one := &call{server: &Server{Options: c.options}, peer: from}
 			if c.change != nil {
@@ -37,7 +38,7 @@ func TestCall_MayWait(t *testing.T) {
 			}
 			_, isStream := from.(*h2.Stream)
 			want := c.stream && (isStream || !c.blocks)
-			if got := one.mayWait(&compile.Response{Paced: true}, time.Now().Add(time.Hour)); got != want || isStream && st.Blocks != c.blocks {
+			if got := one.mayWait(paced, time.Now().Add(time.Hour)); got != want || isStream && st.Blocks != c.blocks {
 				t.Errorf("%s, stream %v: waits without a goroutine: %v, then blocks: %v", name, isStream, got, st.Blocks)
 			}
 		}

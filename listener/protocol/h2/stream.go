@@ -32,7 +32,12 @@ type Stream struct {
 	id     uint32
 	inline bool // the goroutine that reads the connection, or the pacer, answers it, and flushes later
 
-	// The lock of the connection guards the fields below.
+	guarded
+	pausing pausing
+}
+
+// guarded are the fields of a stream that the lock of the connection guards.
+type guarded struct {
 	received bool // the request is complete
 	served   bool // the Handler has returned, or was never called
 	answered bool // the headers of the response were sent, or the stream was reset
@@ -46,8 +51,6 @@ type Stream struct {
 	given    int  // bytes that may be received
 	counted  int  // its bytes in conn.bodies
 	waits    int  // its bytes in conn.waiting
-
-	pausing pausing
 }
 
 // response is the response of a stream, and how much of it was sent. The lock of the connection guards
