@@ -16,6 +16,7 @@ import (
 	"mockserver/listener/observe/record"
 	"mockserver/listener/protocol/h2"
 	"mockserver/listener/protocol/wire"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 	"mockserver/renderer/stream"
 )
@@ -387,19 +388,10 @@ func (f *flow) finish(left bool) {
 	if left && f.sent.End == "" {
 		f.sent.End = record.EndClient
 	}
-	if f.held.Capacity != nil && !left {
-		f.held.Ends = f.dueAt()
+	if left = left && !f.headed; f.held.Capacity != nil && f.sent.End != record.EndClient {
+		f.held.Ends = earliest(f.dueAt(), time.Now()) // an item that is left out was due later
 	}
-	f.held.Leave()
-	if f.clock != nil && f.sent.Items > 0 {
-		f.clock.Leave(f.stream.Demand)
-	}
-	f.sent.Took = time.Since(f.begun)
-	c.Trace.Streamed = f.sent
-	left = left && !f.headed
-	if s.Recorder != nil {
-		s.record(c, left)
-	}
+	f.settle(left)
 	if s.AccessLog || f.given != nil && len(f.given.Hooks) > 0 && s.Stored { // which may block
 		c.kept = c.Keep(c.kept[:0])
 		c.peer, c.In.Peer = nobody, nil // which serve other requests from now on
@@ -430,14 +422,29 @@ func (f *flow) close(left bool) {
 	c.Release()
 }
 
+// settle passes the place on, and records the request.
+func (f *flow) settle(left bool) {
+	f.held.Leave()
+	if f.clock != nil && f.sent.Items > 0 {
+		f.clock.Leave(f.stream.Demand)
+	}
+	f.sent.Took = time.Since(f.begun)
+	f.call.Trace.Streamed = f.sent
+	if s := f.call.server; s.Recorder != nil {
+		s.record(f.call, left)
+	}
+}
+
 // panicked ends the reply after a panic. Its call and its state are unknown, and are not used again.
 func (f *flow) panicked(p any) {
 	c := f.call
 	c.panicked = true
 	c.server.logPanic("panic while serving a request", c.Trace.Endpoint, p, fmt.Sprint(p),
 		slog.String("method", string(c.In.Method)), slog.String("uri", string(c.In.Target)))
-	if f.sent.End == "" {
-		f.held.Leave()
+	if f.sent.End == "" { // it was not recorded
+		f.sent.End = record.EndBroken
+		reply.InternalError.Write(&c.Reply, fmt.Sprint(p))
+		f.settle(false)
 	}
 }
 

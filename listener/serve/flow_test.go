@@ -2,6 +2,9 @@ package serve
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -117,6 +120,21 @@ func TestFlow_Shared(t *testing.T) {
 	})
 }
 
+// A stream that ends before its next item is due frees its place when it ends.
+func TestFlow_Place(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, compile.Options{})
+		if err := s.Apply(config.Parse("m.yml", []byte("- endpoint: {path: /, capacity: {concurrent: 1, queue: 0}, response: {stream: [{data: a}, {data: b, after: 1h}], max-duration: 1s}}"))); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if got, want := sends(opened(t, s, "/"), time.Now()), "0 a, 1000  max-duration"; got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		}
+	})
+}
+
 // With a seed, the n-th stream has the same gaps and values, whatever happens to others.
 func TestFlow_Seed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -186,6 +204,42 @@ func TestFlow_LastEventID(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%s after %q: got %q, want %q", c.path, c.last, got, c.want)
+		}
+	}
+}
+
+// An item that panics ends its stream, which counts once and frees its place and its part of the rate, whether or not
+// the head was sent.
+func TestFlow_APanic(t *testing.T) {
+	s := recordingServer(t, "- endpoint: {path: /, capacity: {concurrent: 1, queue: 0}, response: {stream: [{times: 3, data: a}], pace: {gap: 1ms, shared: 10/s}}}", 0)
+	defer s.listen(t)()
+	broken := *s.snapshot.Load().Snapshot
+	broken.Responses = slices.Clone(broken.Responses)
+	paced := *broken.Responses[0].Stream
+	gaps, fine := 0, paced.Gap
+	paced.Gap = func(part float64) time.Duration {
+		if gaps++; gaps == 1 || gaps == 3 {
+			panic("a defect")
+		}
+		return fine(part)
+	}
+	broken.Responses[0].Stream = &paced
+	s.snapshot.Store(&world{Snapshot: &broken})
+	for i := range 4 {
+		transport := &http.Transport{Protocols: new(http.Protocols)}
+		transport.Protocols.SetUnencryptedHTTP2(i%2 == 1)
+		transport.Protocols.SetHTTP1(i%2 == 0)
+		gaps = i / 2 * 2 // the first two panic before the head is sent
+		resp, err := (&http.Client{Transport: transport}).Get("http://" + s.address + "/")
+		if err == nil {
+			_, err = io.ReadAll(resp.Body)
+		}
+		if err == nil {
+			t.Errorf("%d: the response is whole", i)
+		}
+		transport.CloseIdleConnections()
+		if c := s.Recorder.Counts(); c.InFlight != 0 || c.Endpoints[0].Statuses[500] != uint64(i+1) || paced.Clock.Factor() != 1 {
+			t.Errorf("%d: got %+v, and a factor of %v", i, c, paced.Clock.Factor())
 		}
 	}
 }

@@ -168,7 +168,7 @@ func methodOf(r *matcher.Request) string {
 // 500 and affects no other request. For a panic before or after that, see serveConnection.
 func (s *Server) finish(c *call) {
 	if p := recover(); p != nil {
-		c.panicked, c.waits = true, false
+		c.panicked, c.waits, c.flow = true, false, nil
 		c.endPassing()
 		message := fmt.Sprint(p)
 		reply.InternalError.Write(&c.Reply, "a defect of the server, see its log: "+message)
