@@ -1,12 +1,17 @@
 package e2e_test
 
 import (
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"mockserver/internal/harness"
 )
@@ -231,6 +236,32 @@ func TestReplicas_TheServerIsAway(t *testing.T) {
 	}
 	if admitted := sum(all.ask("/window?k=b", 60)); admitted > 100 || admitted < 100-3*8 {
 		t.Errorf("the replicas admitted %d, want up to 100, less slices", admitted)
+	}
+}
+
+// In a cluster, three servers store the state.
+func TestReplicas_InACluster(t *testing.T) {
+	t.Parallel()
+	routed, dir := unusedAddresses(t, 3), t.TempDir()
+	var files []string
+	for i, route := range routed {
+		files = append(files, harness.WriteFile(t, dir, fmt.Sprint(i, ".conf"), fmt.Sprintf(
+			"server_name: n%d\nlisten: '127.0.0.1:-1'\njetstream {store_dir: '%s'}\ncluster {name: c, listen: '%s', no_advertise: true, routes: ['nats://%s']}\n",
+			i, filepath.ToSlash(filepath.Join(dir, fmt.Sprint(i))), route, strings.Join(routed, "', 'nats://"))))
+	}
+	addresses := startNATS(t, files...)
+	startReplicas(t, addresses).useUp(t, "/window?k=a", 100)
+	nc, err := nats.Connect(addresses)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stream, err := js.Stream(t.Context(), "TEST"); err != nil || stream.CachedInfo().Config.Replicas != 3 {
+		t.Errorf("the stream: %+v, %v; want three replicas", stream, err)
 	}
 }
 
