@@ -2,6 +2,7 @@ package imports_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"mockserver/config/imports/curl"
@@ -72,6 +73,9 @@ func TestCurl_WhatIsReported(t *testing.T) {
 		if len(m.Items) != len(want) || m.Items[i].Kind != w.kind || m.Items[i].Pos.Line != w.line || m.Items[i].Why != w.why {
 			t.Fatalf("item %d is wrong in %+v", i, m.Items)
 		}
+	}
+	if m := readScript(t, "curl a/x\ncurl a/y\ncurl a/x"); strings.Contains(m.Text, "line 1") { // it would be above the endpoint of a/y
+		t.Error(m.Text)
 	}
 	refused(t, curl.Read, "x.sh", map[string]string{"curl a\ncurl 'b\n": "x.sh:2:6: the quote is not closed"})
 }

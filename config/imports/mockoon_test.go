@@ -216,7 +216,7 @@ func TestMockoon_PathsThatNoRequestHas(t *testing.T) {
 	}
 	for _, says := range []string{
 		"# approximate: GET /i/:id([0-9]+) / 1: only versions of Mockoon before 9 have regular expressions in paths, such as :id([0-9]+)\n- endpoint:\n",
-		"#     path: /a!b\n#     response:\n#       status: 201\n#       headers:\n#         X-A: \"1\"\n#       body: '{{shown}}'\n",
+		"#     path: /api/a!b\n#     response:\n#       status: 201\n#       headers:\n#         X-A: \"1\"\n#       body: '{{shown}}'\n",
 		"# approximate: GET /n / 2: numbers in arrays are compared as numbers, and null is no text\n- endpoint:\n",
 		"# lost: GET /all / 2: the operator \"all\" of its rules is unknown; expected AND or OR\n",
 		"#     response:\n#       status: 418\n#       headers:\n#         X-B: \"2\"\n#       body: teapot\n",

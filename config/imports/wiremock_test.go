@@ -483,7 +483,7 @@ func TestWireMock_ProxyBaseURL(t *testing.T) {
 	m := readMapping(t, `{"mappings": [
 {"request": {"method": "ANY", "urlPattern": "/a/.*"}, "response": {"proxyBaseUrl": "`+upstream.URL+`/base/", "status": 201, "fault": "EMPTY_RESPONSE", "additionalProxyRequestHeaders": {"X-Added": "{{1}}"}, "removeProxyRequestHeaders": ["x-gone", "X-Added"]}},
 {"request": {"method": "GET", "urlPath": "/a/mocked"}, "response": {"body": "mocked"}, "priority": 1},
-{"request": {"method": "GET", "urlPath": "/h"}, "response": {"proxyBaseUrl": "`+upstream.URL+`", "headers": {"X-From": "mapping"}}},
+{"request": {"method": "GET", "urlPath": "/h"}, "response": {"proxyBaseUrl": "`+upstream.URL+`", "headers": {"X-From": "mapping"}, "bodyFileName": "{{request.path}}", "transformers": ["response-template"]}},
 {"request": {"method": "GET", "urlPath": "/p"}, "response": {"proxyBaseUrl": "`+upstream.URL+`", "proxyUrlPrefixToRemove": "/p"}},
 {"request": {"method": "GET", "urlPath": "/t"}, "response": {"proxyBaseUrl": "{{request.headers.X}}", "transformers": ["response-template"]}},
 {"request": {"method": "GET", "urlPath": "/u"}, "response": {"proxyBaseUrl": "ftp://a"}}

@@ -216,7 +216,8 @@ func (r *request) write(d *draft.Draft, first map[string]*request, hosts bool) {
 	name := r.method + " " + path
 	id := r.url.Hostname() + " " + name
 	if before := first[id]; before != nil {
-		d.Report(r.pos, wording.Clip(name), fmt.Sprintf("is answered as in line %d", before.pos.Line))
+		why := fmt.Sprintf("is answered as in line %d", before.pos.Line) // not by the last declaration
+		d.Items = append(d.Items, draft.Item{Kind: draft.Approximate, Pos: r.pos, Name: wording.Clip(name), Why: why})
 		return
 	}
 	first[id] = r

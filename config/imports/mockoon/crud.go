@@ -27,7 +27,7 @@ func (r *reader) crud(n *syntax.Node) {
 		set, err = r.set(responses[0])
 	}
 	if err != nil {
-		r.AddLost("resource", draft.NewMap("path", "/"+text(get(n, "endpoint"))), n.Pos(), name, err.Error())
+		r.AddLost("resource", draft.NewMap("path", r.prefixed(n)), n.Pos(), name, err.Error())
 		return
 	}
 	for _, method := range semantics.Methods { // routes after it may overlap with it

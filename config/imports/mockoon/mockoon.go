@@ -156,7 +156,7 @@ func (r *reader) route(n *syntax.Node) {
 		err = fmt.Errorf("the route has no responses")
 	}
 	if err != nil {
-		e := draft.NewMap("method", method, "path", "/"+text(get(n, "endpoint")), "response", shown(append(responses, nil)[0]))
+		e := draft.NewMap("method", method, "path", r.prefixed(n), "response", shown(append(responses, nil)[0]))
 		r.AddLost("endpoint", e, n.Pos(), name, err.Error())
 		return
 	}

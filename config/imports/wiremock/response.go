@@ -100,7 +100,8 @@ func (a *response) transformers() {
 
 // isChosen reports whether a request chooses the file of the body.
 func (a *response) isChosen() bool {
-	return !a.isFixed && get(a.node, "body") == nil && get(a.node, "jsonBody") == nil && strings.Contains(text(get(a.node, "bodyFileName")), "{{")
+	return !a.isFixed && get(a.node, "body") == nil && get(a.node, "jsonBody") == nil && text(get(a.node, "proxyBaseUrl")) == "" &&
+		strings.Contains(text(get(a.node, "bodyFileName")), "{{")
 }
 
 // choose adds the files that a request may choose, as templates, and the body that is one of them.
