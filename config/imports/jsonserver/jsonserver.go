@@ -6,7 +6,6 @@ package jsonserver
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -191,25 +190,8 @@ func (im *importer) members(of *syntax.Entry) []string {
 	return all
 }
 
-// singulars are the rules of json-server for the singular of a name; the first that applies counts.
-var singulars = []struct {
-	plural *regexp.Regexp
-	with   string
-}{
-	{regexp.MustCompile(`(?i)(pe)ople$`), "${1}rson"}, {regexp.MustCompile(`(?i)(child)ren$`), "$1"}, {regexp.MustCompile(`(?i)(m)en$`), "${1}an"},
-	{regexp.MustCompile(`(?i)(movie|cookie|e[mn]u)s$`), "$1"}, {regexp.MustCompile(`(?i)ies$`), "y"},
-	{regexp.MustCompile(`(?i)(x|ch|ss|sh|zz|alias|[^aou]us|gas|(?:her|at|gr)o)(?:es)?$`), "$1"}, {regexp.MustCompile(`(?i)s$`), ""},
-}
-
 // reference returns the name of the members that refer to rows of a list, such as postId for posts.
-func reference(name string) string {
-	for _, rule := range singulars {
-		if rule.plural.MatchString(name) {
-			return rule.plural.ReplaceAllString(name, rule.with) + "Id"
-		}
-	}
-	return name + "Id"
-}
+func reference(name string) string { return language.Singular(name) + "Id" }
 
 // keyless returns why the rows of a list have no unique keys; "" if they have unique keys.
 func keyless(list *syntax.Node) string {
@@ -281,10 +263,7 @@ func (im *importer) object(e *syntax.Entry, name string) {
 	}{{"PUT", "put", 200}, {"POST", "put", 201}, {"PATCH", "merge", 200}} {
 		with := draft.NewMap("id", 1, "value", "{{json-params}}")
 		do := draft.NewMap(change.how, draft.NewMap("in", set, "key", "1", "with", draft.Flow(with), "as", "one"))
-		response := draft.NewMap("headers", json, "body", body)
-		if change.status != 200 {
-			response = draft.NewMap("status", change.status, "headers", json, "body", body)
-		}
+		response := draft.NewMap("status", change.status, "headers", json, "body", body)
 		im.Add("endpoint", draft.NewMap("method", change.method, "path", path, "do", syntax.NewList(do), "response", response))
 	}
 	im.Report(e.Key.Pos(), path, "PATCH removes members that are null and changes nested objects member by member (RFC 7396); json-server stores null and replaces objects")

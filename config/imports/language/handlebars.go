@@ -251,7 +251,8 @@ func (p *hbParser) callFrom(s string, depth int) (c *Call, rest string) {
 		a := Arg{Text: m[4], Literal: literalArg.MatchString(m[4])}
 		switch {
 		case m[1] != "":
-			a = Arg{Text: unescapeQuoted(m[1]), Literal: true, Quoted: true}
+			quote := m[1][:1]
+			a = Arg{Text: strings.ReplaceAll(m[1][1:len(m[1])-1], `\`+quote, quote), Literal: true, Quoted: true}
 		case m[2] == "(":
 			a.Call, s = p.callFrom(s, depth+1)
 			var closed bool
@@ -274,9 +275,3 @@ func (p *hbParser) callFrom(s string, depth int) (c *Call, rest string) {
 }
 
 var literalArg = regexp.MustCompile(`^(?:-?[0-9]+(?:\.[0-9]+)?|true|false)$`)
-
-// unescapeQuoted returns the text of a literal in quotes.
-func unescapeQuoted(s string) string {
-	quote := s[:1]
-	return strings.ReplaceAll(s[1:len(s)-1], `\`+quote, quote)
-}

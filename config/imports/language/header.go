@@ -63,7 +63,7 @@ func SetTexts(response *syntax.Node, h *Headers, body *Template) {
 			t.Use()
 		}
 	}
-	if headers := h.node(); headers.Len() > 0 {
+	if headers := h.Node(); headers.Len() > 0 {
 		response.Set("headers", headers)
 	}
 	if !tags && slices.ContainsFunc(all, func(t *Template) bool { return draft.HasTags(t.String()) }) {
@@ -74,8 +74,8 @@ func SetTexts(response *syntax.Node, h *Headers, body *Template) {
 	}
 }
 
-// node returns the headers as a map, in which repeated ones are lists.
-func (h *Headers) node() *syntax.Node {
+// Node returns the headers as a map, in which repeated ones are lists.
+func (h *Headers) Node() *syntax.Node {
 	m := syntax.NewMap()
 	for i, name := range h.names {
 		list := syntax.NewList()

@@ -78,8 +78,7 @@ func (j *jsonCondition) object(operand string, n *syntax.Node) {
 	}
 	if !j.rule.Extra {
 		j.add(fmt.Sprintf("%s|length = %d", operand, len(n.Entries)))
-	}
-	if len(n.Entries) == 0 {
+	} else if len(n.Entries) == 0 {
 		j.add(operand + `|json matches ` + Quote(`^\{`))
 	}
 	for _, e := range n.Entries {

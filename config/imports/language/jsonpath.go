@@ -62,8 +62,10 @@ func JSONPathHolds(root, path string) (condition, narrower string, err error) {
 	if m == nil {
 		return "", "", fmt.Errorf("the JSON path %q cannot be expressed from %q on", path, rest)
 	}
-	if contained, ok := containedText(m[1]); ok {
-		return operand + `|json matches ` + Quote(`^\[`) + " and " + operand + " contains " + Quote(contained), "", nil
+	if t := term.FindStringSubmatch(m[1]); t != nil && t[1] == "" && t[2] == "==" { // @ == 'text'
+		if text, quoted := unquote(t[3]); quoted && !risky(text) {
+			return operand + `|json matches ` + Quote(`^\[`) + " and " + operand + " contains " + Quote(text), "", nil
+		}
 	}
 	var each []string
 	for i := -1; i < arrayItems; i++ {
@@ -78,16 +80,6 @@ func JSONPathHolds(root, path string) (condition, narrower string, err error) {
 		each = append(each, one)
 	}
 	return Or(each...), fmt.Sprintf("only the first %d items of an array are compared", arrayItems), nil
-}
-
-// containedText returns the text of the filter @ == 'text'.
-func containedText(expression string) (string, bool) {
-	m := term.FindStringSubmatch(expression)
-	if m == nil || m[1] != "" || m[2] != "==" {
-		return "", false
-	}
-	text, quoted := unquote(m[3])
-	return text, quoted && !risky(text)
 }
 
 // predicate returns the condition of a filter for the value at an operand.

@@ -236,12 +236,10 @@ func (r *hbRenderer) repeat(n *hbNode, s *Scope, times int, commas bool) {
 		if r.t.endsInTag() {
 			r.lose(n, errors.New("white space and a comma at the end of a value are kept"))
 		}
-		end := ","
-		if i == times-1 {
-			end = ""
+		if r.t.trimEnd(); i < times-1 {
+			r.t.Text(",")
 		}
-		r.t.trimEnd()
-		r.t.Text(end + "\n")
+		r.t.Text("\n")
 	}
 }
 

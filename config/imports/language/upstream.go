@@ -39,7 +39,7 @@ func (u *Upstreams) Declare(d *draft.Draft, up Upstream) (name, why, differs str
 			v.Use() // headers of upstreams are always templates
 		}
 	}
-	headers := up.Headers.node()
+	headers := up.Headers.Node()
 	for _, header := range up.Headers.names {
 		if semantics.ProxySets(header) {
 			differs = "the server sets the header " + header + " of passed requests itself"

@@ -1,6 +1,7 @@
 package language
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -70,5 +71,25 @@ func Unique(base string, others map[string]bool) string {
 		name = base + "-" + strconv.Itoa(n)
 	}
 	others[name] = true
+	return name
+}
+
+// singulars are the rules of json-server for the singular of a name; the first that applies counts.
+var singulars = []struct {
+	plural *regexp.Regexp
+	with   string
+}{
+	{regexp.MustCompile(`(?i)(pe)ople$`), "${1}rson"}, {regexp.MustCompile(`(?i)(child)ren$`), "$1"}, {regexp.MustCompile(`(?i)(m)en$`), "${1}an"},
+	{regexp.MustCompile(`(?i)(movie|cookie|e[mn]u)s$`), "$1"}, {regexp.MustCompile(`(?i)ies$`), "y"},
+	{regexp.MustCompile(`(?i)(x|ch|ss|sh|zz|alias|[^aou]us|gas|(?:her|at|gr)o)(?:es)?$`), "$1"}, {regexp.MustCompile(`(?i)s$`), ""},
+}
+
+// Singular returns the singular of a plural word.
+func Singular(name string) string {
+	for _, rule := range singulars {
+		if rule.plural.MatchString(name) {
+			return rule.plural.ReplaceAllString(name, rule.with)
+		}
+	}
 	return name
 }

@@ -23,7 +23,7 @@ func (r *reader) group(g *group) {
 	g.distinguish()
 	order := slices.Clone(g.responses)
 	slices.SortStableFunc(order, func(a, b *response) int {
-		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(rank(b), rank(a)))
+		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(a.status/300, b.status/300)) // successful ones first
 	})
 	fewest := slices.IndexFunc(order, func(a *response) bool { return a.weight() == order[len(order)-1].weight() })
 	last := order[fewest] // the best of these
@@ -85,14 +85,6 @@ func (a *response) chooses(b *response, name string) bool {
 	})
 }
 
-// rank returns 1 for a successful answer, otherwise 0.
-func rank(a *response) int {
-	if a.status < 300 {
-		return 1
-	}
-	return 0
-}
-
 // addResponse adds the endpoint of an answer and, if the answer is exact and the target of its request
 // is known, the request by which the endpoint can be checked.
 func (r *reader) addResponse(a *response, condition string, order []*response) {
@@ -117,8 +109,7 @@ func (r *reader) addResponse(a *response, condition string, order []*response) {
 		r.Report(a.pos, a.label, a.why)
 		return
 	}
-	r.Report(a.pos, a.label)
-	if a.target == "" {
+	if r.Report(a.pos, a.label); a.target == "" {
 		return
 	}
 	ask := draft.Ask{Pos: a.pos, Name: a.label, Method: a.method, Target: a.target, Header: a.sentHeader(), Body: []byte(a.body.sent), Want: []draft.Response{a.want}}
@@ -130,13 +121,12 @@ func (r *reader) addResponse(a *response, condition string, order []*response) {
 
 // sentHeader returns the headers that a client sends with the request.
 func (a *response) sentHeader() []draft.Field {
+	typed := func(f draft.Field) bool { return strings.EqualFold(f.Name, "Content-Type") }
+	parts := strings.HasPrefix(a.body.kind, "multipart/") // a saved type lacks the boundary
 	all := slices.DeleteFunc(slices.Clone(a.header), func(f draft.Field) bool {
-		return language.OwnHeader(f.Name) || strings.EqualFold(f.Name, "Host") || !semantics.IsToken(f.Name)
+		return language.OwnHeader(f.Name) || strings.EqualFold(f.Name, "Host") || !semantics.IsToken(f.Name) || parts && typed(f)
 	})
-	if strings.HasPrefix(a.body.kind, "multipart/") { // a saved type lacks the boundary
-		all = slices.DeleteFunc(all, func(f draft.Field) bool { return strings.EqualFold(f.Name, "Content-Type") })
-	}
-	if a.body.sent != "" && !slices.ContainsFunc(all, func(f draft.Field) bool { return strings.EqualFold(f.Name, "Content-Type") }) {
+	if a.body.sent != "" && !slices.ContainsFunc(all, typed) {
 		all = append(all, draft.Field{Name: "Content-Type", Value: a.body.kind})
 	}
 	return all

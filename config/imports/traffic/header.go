@@ -85,20 +85,9 @@ func fieldOf(fields []draft.Field, name string) string {
 
 // headerMap returns headers as a map, in which repeated ones are lists.
 func headerMap(fields []draft.Field) *syntax.Node {
-	m := syntax.NewMap()
-	names := map[string]string{}
+	h := &language.Headers{}
 	for _, f := range fields {
-		name, again := names[strings.ToLower(f.Name)]
-		if !again {
-			names[strings.ToLower(f.Name)] = f.Name
-			m.Set(f.Name, draft.Of(f.Value))
-			continue
-		}
-		list := m.Get(name)
-		if list.Kind != syntax.ListNode {
-			list = syntax.NewList(list)
-		}
-		m.Set(name, list.Append(draft.Of(f.Value)))
+		h.Add(f.Name, language.Fixed(f.Value))
 	}
-	return m
+	return h.Node()
 }

@@ -258,19 +258,14 @@ func (g *group) conflicts(keys []uint32) int {
 // numberResponses numbers the different answers. Answers differ by status, body, truncation or
 // Location.
 func (g *group) numberResponses() {
-	numbers := map[string]uint32{}
+	numbers := newWords()
 	g.responses = make([]uint32, len(g.records))
 	for i, r := range g.records {
 		id := strconv.Itoa(int(r.status)) + " " + strconv.Itoa(int(r.body)) + " " + strconv.FormatBool(r.cut)
 		if r.status >= 300 && r.status < 400 || r.status == 201 {
 			id += " " + fieldOf(split(g.store.get(r.headers, &g.buf[0])), "Location")
 		}
-		n, known := numbers[id]
-		if !known {
-			n = uint32(len(numbers))
-			numbers[id] = n
-		}
-		g.responses[i] = n
+		g.responses[i] = numbers.add(id)
 	}
 }
 

@@ -64,14 +64,6 @@ func classOf(text string) class {
 	return class{}
 }
 
-// kindSuffix returns what follows the name of a parameter of the class: a type that paths support.
-func (c class) kindSuffix() string {
-	if c.kind == "" || c.kind == "id" {
-		return ""
-	}
-	return "|" + c.kind
-}
-
 // expression returns the RE2 expression that all values of the class match; "" if the path alone
 // expresses the class.
 func (c class) expression() string {
@@ -167,7 +159,7 @@ func named(segments []segment) pattern {
 		case s.class.kind == "date":
 			name = "date"
 		case i != last && i > 0 && !segments[i-1].param && segments[i-1].literal != "":
-			name = singular(segments[i-1].literal) + "_id"
+			name = language.Singular(notName.ReplaceAllString(segments[i-1].literal, "_")) + "_id"
 		}
 		base := name
 		for n := 2; taken[name]; n++ {
@@ -180,25 +172,16 @@ func named(segments []segment) pattern {
 	return p
 }
 
-// singular returns the singular of a plural word, in a form that can be part of a name.
-func singular(word string) string {
-	word = notName.ReplaceAllString(word, "_")
-	switch {
-	case strings.HasSuffix(word, "ies"):
-		return strings.TrimSuffix(word, "ies") + "y"
-	case strings.HasSuffix(word, "ss"):
-		return word
-	}
-	return strings.TrimSuffix(word, "s")
-}
-
 // written returns the pattern as it is declared.
 func (p *pattern) written() string {
 	var path language.Path
 	for _, s := range p.segments {
 		one := language.Segment{Text: language.Decoded(s.literal)}
 		if s.param {
-			one = language.Segment{Kind: language.Param, Text: s.name + s.class.kindSuffix()}
+			one = language.Segment{Kind: language.Param, Text: s.name}
+			if kind := s.class.kind; kind != "" && kind != "id" { // a type that paths support
+				one.Text += "|" + kind
+			}
 		}
 		path = append(path, one)
 	}

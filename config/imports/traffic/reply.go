@@ -8,6 +8,7 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/syntax"
 	"mockserver/internal/list"
+	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
 )
 
@@ -71,8 +72,7 @@ func (g *group) setBody(m *syntax.Node, r *record, fixed []draft.Field) {
 
 // extension returns the extension of a file with a content type.
 func extension(contentType string) string {
-	kind, _, _ := strings.Cut(contentType, ";")
-	kind = strings.ToLower(strings.TrimSpace(kind))
+	kind := semantics.MediaType(contentType)
 	for end, names := range map[string][]string{
 		".json": {"application/json"}, ".html": {"text/html"}, ".js": {"text/javascript", "application/javascript", "application/x-javascript"}, ".css": {"text/css"}, ".xml": {"application/xml", "text/xml"},
 		".png": {"image/png"}, ".jpg": {"image/jpeg"}, ".gif": {"image/gif"}, ".svg": {"image/svg+xml"}, ".webp": {"image/webp"}, ".txt": {"text/plain"}, ".pdf": {"application/pdf"},

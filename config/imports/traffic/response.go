@@ -1,7 +1,6 @@
 package traffic
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -79,29 +78,21 @@ func (g *group) standsAlone(records []*record, keys int) bool {
 
 // alone writes the endpoint of one key, with its answers in order.
 func (g *group) alone(k *keyed, above []string) {
-	e := g.endpoint(language.And(g.fits(), g.isKey(k.index)))
-	list := syntax.NewList()
-	last := ""
-	same := true
-	for _, r := range k.records {
-		id := fmt.Sprint(r.status, r.cut, r.body, r.headers)
-		same = same && (last == "" || id == last)
-		last = id
-	}
-	if same {
-		g.response(e, &outcome{k.records[0].result, k.records}, nil)
-	} else {
+	isKey := language.And(list.Map(g.key, func(c *column) string { return c.operand() + " = " + literal(g.value(c, k.index)) })...)
+	e := g.endpoint(language.And(g.fits(), isKey))
+	first := k.records[0]
+	if slices.ContainsFunc(k.records, func(r *record) bool {
+		return r.result != first.result || r.body != first.body || r.headers != first.headers
+	}) {
+		list := syntax.NewList()
 		for _, r := range k.records {
 			list.Append(g.outcome(&outcome{r.result, []*record{r}}, nil, true))
 		}
 		e.Set("select", draft.Of("sequence")).Set("responses", list)
+	} else {
+		g.response(e, &outcome{first.result, k.records}, nil)
 	}
 	g.draft.Add("endpoint", e, above...)
-}
-
-// isKey returns the condition that a request has the key of a record; "" for no key.
-func (g *group) isKey(i int) string {
-	return language.And(list.Map(g.key, func(c *column) string { return c.operand() + " = " + literal(g.value(c, i)) })...)
 }
 
 // endpoint returns an endpoint of the group with a condition.

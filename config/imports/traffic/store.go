@@ -64,18 +64,15 @@ func (s *store) spill() {
 
 // get returns a text, which is valid until the next call with the same buffer.
 func (s *store) get(n uint32, buf *[]byte) []byte {
-	from := int64(0)
-	if n > 0 {
-		from = s.ends[n-1]
-	}
-	size := int(s.ends[n] - from)
-	if from+int64(size) <= int64(len(s.memory)) {
-		return s.memory[from : from+int64(size)]
+	size := s.size(n)
+	from := s.ends[n] - size
+	if s.ends[n] <= int64(len(s.memory)) {
+		return s.memory[from:s.ends[n]]
 	}
 	if s.out != nil && s.out.Buffered() > 0 {
 		s.keep(s.out.Flush())
 	}
-	if cap(*buf) < size {
+	if int64(cap(*buf)) < size {
 		*buf = make([]byte, size)
 	}
 	text := (*buf)[:size]

@@ -1,6 +1,7 @@
 package wiremock
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"regexp"
@@ -56,7 +57,7 @@ func (m *made) method(n *syntax.Node) {
 func (m *made) url(n *syntax.Node) {
 	var condition, narrower string
 	var err error
-	switch {
+	switch ofURL := get(n, "urlPattern"); {
 	case get(n, "url") != nil:
 		path, query, found := strings.Cut(text(get(n, "url")), "?")
 		if found && query == "" {
@@ -68,13 +69,14 @@ func (m *made) url(n *syntax.Node) {
 		m.literal(text(get(n, "urlPath")))
 	case get(n, "urlPathTemplate") != nil:
 		m.template(text(get(n, "urlPathTemplate")))
-	case get(n, "urlPattern") != nil:
-		m.path, condition, narrower, err = m.expression(text(get(n, "urlPattern")), language.ExpressionURL)
-	case get(n, "urlPathPattern") != nil:
-		m.path, condition, narrower, err = m.expression(text(get(n, "urlPathPattern")), func(expression string) (p language.Path, condition, narrower string, err error) {
-			p, condition, err = language.ExpressionPath(expression)
-			return p, condition, "", err
-		})
+	case ofURL != nil, get(n, "urlPathPattern") != nil:
+		expression := text(cmp.Or(ofURL, get(n, "urlPathPattern")))
+		m.encoded = language.CanMatch(expression, '%')
+		if err = javaOnly(expression); err == nil && ofURL != nil {
+			m.path, condition, narrower, err = language.ExpressionURL(expression)
+		} else if err == nil {
+			m.path, condition, err = language.ExpressionPath(expression)
+		}
 	default:
 		m.encoded = true
 		m.path = language.Path{{Kind: language.Rest, Text: "rest"}}
@@ -85,15 +87,6 @@ func (m *made) url(n *syntax.Node) {
 	}
 	m.need(condition)
 	m.Note(narrower)
-}
-
-// expression reads an expression for paths.
-func (m *made) expression(expression string, read func(string) (language.Path, string, string, error)) (p language.Path, condition, narrower string, err error) {
-	m.encoded = language.CanMatch(expression, '%')
-	if err = javaOnly(expression); err == nil {
-		p, condition, narrower, err = read(expression)
-	}
-	return p, condition, narrower, err
 }
 
 // literal sets a fixed path. To WireMock, /a and /a/ are different paths: a condition requires the

@@ -13,20 +13,22 @@ import (
 // webhooks adds the webhooks that are sent after the answer.
 func (m *made) webhooks(e *syntax.Node) {
 	var all []*syntax.Node
-	for _, key := range []string{"postServeActions", "serveEventListeners"} {
-		for _, action := range actions(get(m.Node, key)) {
-			if action.name != "webhook" {
-				m.Note("the action " + action.name + " is not run")
-				continue
-			}
-			if hook := m.webhook(action.parameters); hook != nil {
-				all = append(all, hook)
-			}
+	run := func(name string, parameters *syntax.Node) {
+		if name != "webhook" {
+			m.Note("the action " + name + " is not run")
+		} else if hook := m.webhook(parameters); hook != nil {
+			all = append(all, hook)
 		}
 	}
-	if response := e.Get("response"); response != nil {
-		language.WithErrors(all, response)
+	for _, key := range []string{"postServeActions", "serveEventListeners"} {
+		for _, item := range get(m.Node, key).List() {
+			run(text(get(item, "name")), get(item, "parameters"))
+		}
+		for name, parameters := range get(m.Node, key).Members() {
+			run(name, parameters)
+		}
 	}
+	language.WithErrors(all, e.Get("response"))
 	switch len(all) {
 	case 0:
 	case 1:
@@ -34,23 +36,6 @@ func (m *made) webhooks(e *syntax.Node) {
 	default:
 		e.Set("webhooks", draft.Of(all))
 	}
-}
-
-type action struct {
-	name       string
-	parameters *syntax.Node
-}
-
-// actions returns the actions in a list, or in a map by name.
-func actions(n *syntax.Node) []action {
-	var all []action
-	for _, item := range n.List() {
-		all = append(all, action{text(get(item, "name")), get(item, "parameters")})
-	}
-	for name, parameters := range n.Members() {
-		all = append(all, action{name, parameters})
-	}
-	return all
 }
 
 // webhook returns one webhook; nil if it cannot be sent.
