@@ -229,7 +229,7 @@ func (f *flow) begin(b []byte, now time.Time, room bool) []byte {
 	if !room || f.bare || f.item == nil || now.Before(f.due) || f.isCut() {
 		return b
 	}
-	if b = f.appendItem(b, now); f.sent.End == record.EndBroken {
+	if b = f.appendItem(b, now); f.sent.End == record.EndBroken && f.sent.Items == 0 {
 		f.whole = true
 		f.coded = false
 		b = append(f.appendHead(b[:begin]), c.Reply.Sent(false)...)

@@ -1,7 +1,9 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 )
@@ -44,5 +46,17 @@ func TestStreams_ContentTypes(t *testing.T) {
 		if typ != c.typ || c.cache != "" && cache != c.cache || got.Body != c.body || got.Header.Get("Content-Length") != "" {
 			t.Errorf("%s: %q, Cache-Control %q, body %q; want %q, %q, %q", c.name, typ, cache, got.Body, c.typ, c.cache, c.body)
 		}
+	}
+}
+
+// Before the first item, an item that cannot be made is an error; after it, the client sees that the stream is incomplete.
+func TestStreams_OfItemsThatCannotBeMade(t *testing.T) {
+	t.Parallel()
+	p := Serving(t, "- endpoint: {path: /first, response: {stream: [{data: x, for: 'y in query-params.x|split:\"\"'}]}}\n"+
+		"- endpoint: {path: /second, response: {stream: [{data: a}, {data: x, for: 'y in query-params.x|split:\"\"'}]}}\n", "--max-response", "1KiB")
+	query := "?x=" + strings.Repeat("x", 1000)
+	wantFailure(p.Get("/first"+query), t, 500, "Response too large", "response_too_large")
+	if got, err := p.Try("GET", "/second"+query, ""); got.Status != 200 || got.Body != "data: a\n\n" || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("status %d, body %q, error %v", got.Status, got.Body, err)
 	}
 }
