@@ -32,7 +32,7 @@ func TestMistakesOfStreams(t *testing.T) {
 		{"events and lines", streamed("", "data: x", "line: §y"), one(atStream+"[1].line", "the stream has events and other content")},
 		{"a piece and a comment", streamed("", "body: x", "comment: §y"), one(atStream+"[1].comment", "the stream has events and other content")},
 		{"base64 that is none", streamed("", "base64: '§*'"), one(atStream+"[0].base64", "expected base64 text")},
-		{"a retry", streamed("", "{data: x, retry: §soon}"), one(atStream+"[0].retry", "is soon; expected a number of milliseconds, or a duration such as 3s")},
+		{"a retry", streamed("", "{data: x, retry: §soon}"), one(atStream+"[0].retry", `is "soon"; expected a number of milliseconds, or a duration such as 3s`)},
 		{"a separator of no line", streamed("", "{data: x, separator: §rs}"), one(atStream+"[0].separator", "is for lines; expected it with line")},
 		{"an unknown separator", streamed("", "{line: x, separator: §lf}"), one(atStream+"[0].separator", "expected rs")},
 		{"a file that does not exist", streamed("", "file: §none.txt"), one(atStream+"[0].file", "none.txt: ")},
@@ -85,6 +85,7 @@ func TestWarningsOfStreams(t *testing.T) {
 		{"forever with a shared rate", streamed(beside("pace: {shared: 20/m}"), "{data: x, times: forever}"), nil},
 		{"lines and pieces", streamed("", "line: x", "body: y"), nil},
 		{"an event without data", streamed("", "event: §e"), one(atStream+"[0].event", "clients do not see an event without data; expected data")},
+		{"something after what may be left out", streamed(paced, "{if: method = POST, items: [{data: x, times: forever}]}", "{for: y in json-params, items: [{data: x, times: forever}]}", "data: y"), nil},
 		{"something after forever", streamed(paced, "{items: [{data: x, times: forever}, §{data: y}]}", "§{data: y}"), []complaint{
 			{atStream + "[0].items[1]", "is never sent: the item before it has no end"}, {atStream + "[1]", "is never sent"}}},
 	} {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"mockserver/config/policy"
@@ -108,7 +109,7 @@ func (s *streamRules) item(i *StreamItem, at []string) {
 	}
 	policy.CheckLength(s.Checker, i.After, table.Below(at, "after")...)
 	if i.Retry != nil && !tags.In(i.Retry.Value) && RetryMillis(i.Retry.Value) == "" {
-		r.wrong("retry", "is %s; expected a number of milliseconds, or a duration such as 3s", i.Retry.Value)
+		r.wrong("retry", "is %q; expected a number of milliseconds, or a duration such as 3s", i.Retry.Value)
 	}
 }
 
@@ -174,13 +175,10 @@ func (r itemRules) times() {
 	}
 }
 
-// isEndless reports whether nothing after the item is ever sent.
+// isEndless reports whether nothing after the item is ever sent. A group that may be left out has an end.
 func (i *StreamItem) isEndless() bool {
-	endless := i.Times.Value == Forever
-	for k := range i.Items {
-		endless = endless || i.Items[k].isEndless()
-	}
-	return endless
+	return i.Times.Value == Forever ||
+		i.For.Value+i.Times.Value+i.If.Value == "" && slices.ContainsFunc(i.Items, func(i StreamItem) bool { return i.isEndless() })
 }
 
 // waits reports whether time passes when the item is sent, if there is a gap or not.

@@ -72,9 +72,7 @@ func (c *compiler) list(declared []item.StreamItem, scope *renderer.Scope, level
 	for i := range declared {
 		n, number := c.node(&declared[i], scope, level)
 		nodes = append(nodes, n)
-		if count = sum(count, number); c.items.Endless {
-			break
-		}
+		count = sum(count, number)
 	}
 	return nodes, count
 }

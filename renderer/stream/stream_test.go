@@ -92,6 +92,8 @@ func TestCursor_Expands(t *testing.T) {
 		{"a group", "- times: 2\n  items:\n    - body: a{{loop.index}}\n    - body: b", ``, "a1|b|a2|b"},
 		{"a group with a condition", "- if: json-params.n = 1\n  items:\n    - body: a\n- body: b", `{}`, "b"},
 		{"groups in groups, with outer names", "- for: x in json-params.list\n  items:\n    - for: y in x\n      items:\n        - {body: '{{x.0}}{{y}}{{loop.index}}', times: 2}", `{"list":[["a","b"],["c"]]}`, "aa1|aa2|ab1|ab2|cc1|cc2"},
+		{"a group without an end that is left out", "- {if: json-params.n = 1, items: [{body: a, times: forever}]}\n- body: b", `{}`, "b"},
+		{"a group without an end for each of no element", "- {for: x in json-params.n, items: [{body: a, times: forever}]}\n- body: b", `{}`, "b"},
 		{"an empty group between", "- times: 0\n  items:\n    - body: a\n- body: b", ``, "b"},
 		{"loops within a text", "- {body: '{% for y in x %}{{y}}{{loop.index}}{{x.0}},{% endfor %}{{loop.index}}', for: x in json-params.list}", `{"list":[["a","b"],["c"]]}`, "a1a,b2a,1|c1c,2"},
 		{"texts with escapes", `- {body: '{{x}}', for: x in json-params.list}`, `{"list":["a\nb","\u00e9"]}`, "a\nb|é"},
