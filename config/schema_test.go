@@ -477,6 +477,7 @@ var values = []string{
 	`"5"`, `"1e3s"`, `"-1s"`, `"\n"`, `"a\tb"`, `"\u0000"`, `"false"`, `[]`, `{}`, `[null]`, `["x", 1]`, `{"a": [{"b": null}]}`, `{"x": "int"}`,
 	`1000`, `1e9`, `1000000001`, `86400000.5`, `"20ms"`, `"25h"`, `"1%"`, `"0.50%"`, `"100.1%"`, `"1e1%"`, `"-0%"`, `"%"`, `"query-params.x"`, `"path-params.x"`,
 	`{"p50": "1s"}`, `{"median": "1s", "sigma": 0}`, `{"concurrent": 1}`, `[{}]`, `[{"weight": 0}]`, `[{}, {"fault": {"type": "reset"}}]`,
+	`[{"data": "x"}]`, `{"gap": "20ms"}`, `"200/s"`, `"a in json-params.b"`,
 }
 
 // forms returns the values that are tried for a row, alone and inside lists and maps, and maps with
@@ -521,7 +522,7 @@ func (m members) String() string {
 
 // with returns m with one more key and the keys that this key requires, without those that it
 // excludes.
-func (m members) with(key, value string) members {
+func (m members) with(rows []table.Row, key, value string) members {
 	n := members{key: value}
 	for k, v := range m {
 		if k != key {
@@ -544,9 +545,29 @@ func (m members) with(key, value string) members {
 	case "sigma":
 		n["median"] = `"40ms"`
 	case "times":
-		n["every"] = `"1s"`
+		if has(rows, "every") {
+			n["every"] = `"1s"`
+		}
+	case "pace", "heartbeat", "max-duration", "resume":
+		n["stream"] = `[{"data": "x"}]`
+	}
+	if has(rows, "event") { // of the items of a stream, each of which has one content
+		switch key {
+		case "data", "comment", "line", "body", "base64", "file", "items":
+		case "separator":
+			n["line"] = `"x"`
+		case "split", "as":
+			n["file"] = `"schema_test.go"`
+		default:
+			n["data"] = `"x"`
+		}
 	}
 	return n
+}
+
+// has reports whether a table has a key.
+func has(rows []table.Row, key string) bool {
+	return slices.ContainsFunc(rows, func(r table.Row) bool { return r.Key == key })
 }
 
 var patterns sync.Map // compiled, by their texts
@@ -631,7 +652,7 @@ func around(at []string, inside string) []byte {
 		if isValue {
 			inside = `{"x": ` + inside + "}"
 		}
-		inside = least(nested[i])[0].with(key, inside).String()
+		inside = least(nested[i])[0].with(nested[i], key, inside).String()
 	}
 	return []byte("[" + inside + "]")
 }
@@ -652,8 +673,8 @@ func eachValue(try func(row string, form string, document []byte, accepted bool)
 	tried := map[string]bool{}
 	for _, p := range tables(nil, table.Rows(item.Fields))[1:] {
 		name := rowName(p.table, table.Row{})
-		if tried[name] {
-			continue // the same table in another place
+		if tried[name] || slices.Contains(p.path, "else") {
+			continue // the same table in another place, or a response that cannot be a stream
 		}
 		tried[name] = true
 		before, after, _ := bytes.Cut(around(p.path, "\x00"), []byte{0})
@@ -661,7 +682,7 @@ func eachValue(try func(row string, form string, document []byte, accepted bool)
 		for _, r := range p.table {
 			for _, form := range forms(r) {
 				for _, m := range required {
-					document := slices.Concat(before, []byte(m.with(givenKey(r), form).String()), after)
+					document := slices.Concat(before, []byte(m.with(p.table, givenKey(r), form).String()), after)
 					try(rowName(p.table, r), form, document, Parse("f.json", document).Problems.Err() == nil)
 				}
 			}
@@ -685,9 +706,9 @@ func TestEachValueThatIsAcceptedFollowsTheSchema(t *testing.T) {
 	})
 	for row, n := range accepted {
 		alone := func(name string) bool { return strings.HasPrefix(row, name) }
-		// TLS files, and insecure in a webhook, need each other and an https URL; from needs a
-		// file, which exists only in TestLatencyFromAFile.
-		elsewhere := []string{"from of min,", "ca of ", "cert of ", "key of provider,", "key of method,", "insecure of method,"}
+		// TLS files, and insecure in a webhook, need each other and an https URL; from and file need
+		// a file.
+		elsewhere := []string{"from of min,", "from of first,", "file of data,", "ca of ", "cert of ", "key of provider,", "key of method,", "insecure of method,"}
 		if n == 0 && !slices.ContainsFunc(elsewhere, alone) {
 			t.Errorf("no value in this test is accepted for %s: add one", row)
 		}
@@ -721,7 +742,7 @@ func (c *choices) table(rows []table.Row) string {
 			given = c.next(8) == 1
 		}
 		if given {
-			m = m.with(givenKey(r), c.value(rowName(rows, r), r))
+			m = m.with(rows, givenKey(r), c.value(rowName(rows, r), r))
 		}
 	}
 	return m.String()

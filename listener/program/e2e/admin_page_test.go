@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/cdproto/emulation"
@@ -450,9 +451,17 @@ func TestPage_TheVerdictAndTheConfiguration(t *testing.T) {
 	if js[bool](p, "document.body.innerText.includes('a-token-of')") {
 		t.Error("the token is shown")
 	}
-	for range 5 { // fewer would prove nothing
-		mock.Get("/users/1")
-	}
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	asking.Go(func() { // until the end, since the reason is that of the last seconds
+		for range time.Tick(100 * time.Millisecond) {
+			if _, err := mock.Try("GET", "/users/1", ""); err != nil || ctx.Err() != nil {
+				return
+			}
+		}
+	})
 	p.says("#verdict-word", "not trusted")
 	p.says("#verdict-reasons", "own-p99", "expected at most 0 ms")
 	if role := js[string](p, "document.getElementById('verdict-word').ariaLive"); role != "polite" {
