@@ -13,3 +13,11 @@ func TestCount(t *testing.T) {
 		}
 	}
 }
+
+func TestThousands(t *testing.T) {
+	for n, want := range map[uint64]string{0: "0", 999: "999", 1000: "1,000", 18840: "18,840", 1234567: "1,234,567"} {
+		if got := wording.Thousands(n); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

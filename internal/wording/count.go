@@ -1,6 +1,7 @@
 package wording
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -16,6 +17,15 @@ func Count[N int | int64](n N, one string) string {
 		return stem + "ies"
 	}
 	return text + "s"
+}
+
+// Thousands returns a number in groups of three digits: "18,840".
+func Thousands[N int | uint64](n N) string {
+	text := fmt.Sprint(n)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
 }
 
 // Size returns a number of bytes as words for a message: "8 MiB", "1500 bytes".

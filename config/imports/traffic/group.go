@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"mockserver/internal/wording"
 )
 
 // group contains the exchanges for one method, host and path.
@@ -31,7 +33,7 @@ func (g *group) path(r *record) string {
 // span returns when the exchanges took place, and how many there were: "10,000 requests, 2026-01-02
 // 10:00–10:20, at most 240 under way".
 func span(records []*record) string {
-	text := thousands(len(records)) + " requests"
+	text := wording.Thousands(len(records)) + " requests"
 	if len(records) == 1 {
 		text = "1 request"
 	}
@@ -51,15 +53,6 @@ func span(records []*record) string {
 	}
 	if most > 0 {
 		text += fmt.Sprintf(", at most %d under way", most)
-	}
-	return text
-}
-
-// thousands returns a number with commas.
-func thousands(n int) string {
-	text := fmt.Sprint(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
 	}
 	return text
 }

@@ -176,7 +176,7 @@ func (g *group) outcomes(e *syntax.Node, p *part, set *rowSet) {
 		one.Entries = append(one.Entries, g.outcome(o, rowsOf(o), false).Entries...)
 		list.Append(one)
 	}
-	e.Set("responses", draft.Comment(list, thousands(total)+" requests"))
+	e.Set("responses", draft.Comment(list, wording.Thousands(total)+" requests"))
 }
 
 // response sets the only response of an endpoint.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"mockserver/internal/wording"
 	"mockserver/listener/observe/verdict"
 )
 
@@ -75,7 +76,7 @@ type pairRow struct{ Name, Short, About, A, B, Both, Difference, Change, Finding
 
 // units contains functions that format figures, keyed by the unit in the tag of their field.
 var units = map[string]func(float64) string{
-	"count": func(n float64) string { return countText(uint64(n)) },
+	"count": func(n float64) string { return wording.Thousands(uint64(n)) },
 	"rate":  rateText, "share": shareText, "ms": msText, "cores": verdict.Short,
 	"bytes": func(n float64) string { return verdict.Short(n/(1<<20)) + " MiB" },
 }

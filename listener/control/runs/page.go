@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"mockserver/internal/statistics"
+	"mockserver/internal/wording"
 	"mockserver/listener/observe/verdict"
 )
 
@@ -42,12 +43,12 @@ func Hash(content string) string {
 // reportTemplates parses the templates the first time they are needed.
 var reportTemplates = sync.OnceValues(func() (*template.Template, error) {
 	return template.New("").Funcs(template.FuncMap{
-		"count": countText, "rate": rateText, "clock": clockText, "round": math.Round, "moment": momentText, "share": shareText, "ms": msText, "short": verdict.Short,
+		"count": wording.Thousands[uint64], "rate": rateText, "clock": clockText, "round": math.Round, "moment": momentText, "share": shareText, "ms": msText, "short": verdict.Short,
 		"part": partText, "stacked": stacked, "shortened": shortened, "failed": failedTexts, "legible": legible, "path": breakable, "rows": rows,
 		"seconds": func(s float64) string { return "for " + verdict.Short(s) + " s" },
 		"figure":  func(f statistics.Figure) string { return intervalText(&f, msText) },
 		"add1":    func(i int) int { return i + 1 },
-		"signed":  func(n int64) string { return countText(uint64(max(n, 0))) },
+		"signed":  func(n int64) string { return wording.Thousands(uint64(max(n, 0))) },
 		"cores":   func(figure *float64) string { return figureText(figure, verdict.Short) },
 	}).ParseFS(reportFiles, "report/*.html")
 })

@@ -28,7 +28,7 @@ const none = "–"
 // writeText writes a report or a comparison with one of the templates for text.
 func writeText(w io.Writer, name string, of any) error {
 	t, err := text.New(name).Funcs(text.FuncMap{"rows": rows, "changed": changed, "moment": momentText, "clock": clockText, "requests": func(n uint64) string {
-		return countText(n) + strings.TrimPrefix(wording.Count(int64(n), "request"), fmt.Sprint(n))
+		return wording.Thousands(n) + strings.TrimPrefix(wording.Count(int64(n), "request"), fmt.Sprint(n))
 	}, "rate": rateText}).ParseFS(reportFiles, "report/"+name)
 	if err != nil {
 		return err
@@ -58,9 +58,9 @@ func momentText(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05
 // partText formats a part of a number, with its share: "12 (92 %)", without a line break.
 func partText(part, all uint64) string {
 	if part == 0 || all == 0 {
-		return countText(part)
+		return wording.Thousands(part)
 	}
-	return countText(part) + " (" + strings.Replace(shareText(float64(part)/float64(all)), " ", "\u00a0", 1) + ")"
+	return wording.Thousands(part) + " (" + strings.Replace(shareText(float64(part)/float64(all)), " ", "\u00a0", 1) + ")"
 }
 
 // shortened returns the text of a figure without its interval, and "?" for one that is not determined.
@@ -119,7 +119,7 @@ func failedTexts(f verdict.Failed, requests uint64) []string {
 	for _, name := range names {
 		if n := kinds[name]; n > 0 {
 			share := statistics.Share(min(n, requests), requests, statistics.Dependence{})
-			all = append(all, name+": "+countText(n)+", "+intervalText(&share, shareText))
+			all = append(all, name+": "+wording.Thousands(n)+", "+intervalText(&share, shareText))
 		}
 	}
 	return all
@@ -159,19 +159,10 @@ func msText(ms float64) string {
 	return verdict.Short(ms/1000) + " s"
 }
 
-// countText formats a count in groups of three digits: "18,840".
-func countText(n uint64) string {
-	text := fmt.Sprint(n)
-	for at := len(text) - 3; at > 0; at -= 3 {
-		text = text[:at] + "," + text[at:]
-	}
-	return text
-}
-
 // rateText formats a number per second.
 func rateText(value float64) string {
 	if value >= 1000 {
-		return countText(uint64(math.Round(value)))
+		return wording.Thousands(uint64(math.Round(value)))
 	}
 	return verdict.Short(value)
 }
