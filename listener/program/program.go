@@ -77,11 +77,10 @@ func Run(of Process) int {
 	log := logging.New(set.Format, of.Stdout, of.Stderr)
 	printer := speaker{json: set.Format == "json", log: log, stdout: of.Stdout, stderr: of.Stderr, build: of.Build}
 	if err != nil {
-		code := printer.refuse(err)
-		if set.Command == "health" {
-			code = exitFailed
+		if code := printer.refuse(err); set.Command != "health" {
+			return code
 		}
-		return code
+		return exitFailed
 	}
 	if code, done := printer.withoutConfiguration(set); done {
 		return code

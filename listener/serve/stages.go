@@ -137,18 +137,16 @@ func (s *Server) disturb(a *compile.Response, c *call, notify bool) {
 	if w.fault = drawn.Fault; notify {
 		w.given = given
 	}
-	switch {
-	case c.flow != nil && !(drawn.Fault != nil && drawn.Fault.IsBeforeHead()):
-		s.stream(c, begun, drawn.Wait)
-	case c.flow != nil:
-		if wait := c.flow.drop(drawn.Wait, &c.Request); wait.Timed {
-			s.wait(c, a, begun, wait.Length)
-		} else {
-			s.proceed(c, false)
+	if c.flow != nil {
+		if drawn.Fault == nil || !drawn.Fault.IsBeforeHead() {
+			s.stream(c, begun, drawn.Wait)
+			return
 		}
-	case drawn.Timed:
+		drawn.Wait = c.flow.drop(drawn.Wait, &c.Request)
+	}
+	if drawn.Timed {
 		s.wait(c, a, begun, drawn.Length)
-	default:
+	} else {
 		s.proceed(c, false)
 	}
 }

@@ -18,6 +18,9 @@ const (
 	openMetricsMedia = "application/openmetrics-text"
 )
 
+// configuration contains the media types of a configuration.
+var configuration = []any{"application/yaml", "application/json", "application/edn"}
+
 // ok returns the response of most requests: 200, with a body of one of these types.
 func ok(values ...any) map[int][]any { return map[int][]any{http.StatusOK: values} }
 
@@ -28,7 +31,6 @@ func shows[T any](path, what string, value func() T) route {
 
 // table returns all requests of the API.
 func (a *Admin) table() []route {
-	configuration := []any{"application/yaml", "application/json", "application/edn"}
 	return append([]route{
 		{forAnybody, "GET", "/healthz", func(w http.ResponseWriter, _ *http.Request) { respond(w, http.StatusOK, state{Status: "ok"}) }, "is the program running?", nil, nil, ok(state{})},
 		{forAnybody, "GET", "/readyz", a.ready, "are requests accepted? 503 if not", nil, nil, ok(state{})},
@@ -103,7 +105,6 @@ func (a *Admin) runTable() []route {
 
 // fleetTable returns the requests about all replicas.
 func (a *Admin) fleetTable() []route {
-	configuration := []any{"application/yaml", "application/json", "application/edn"}
 	here := parameter{"here", "boolean", "if true, no other replica is asked"}
 	hdr := parameter{"hdr", "boolean", "true adds distributions in the form of HdrHistogram"}
 	return []route{
