@@ -107,6 +107,24 @@ func TestLet_IsRefused(t *testing.T) {
 	}
 }
 
+// Webhooks cannot refer to the body of a stream, unless another response has one.
+func TestCheck_StreamsHaveNoBody(t *testing.T) {
+	const stream, hooks = "stream: [{data: a}]", ", webhooks: [{url: 'http://a/', body: '{{response.body}}'}]"
+	for text, refused := range map[string]bool{
+		"response: {" + stream + "}" + hooks:                      true,
+		"response: {body: a}" + hooks:                             false,
+		"responses: [{" + stream + "}, {" + stream + "}]" + hooks: true,
+		"responses: [{" + stream + "}, {body: a}]" + hooks:        false,
+		"responses: [{" + stream + hooks + "}, {body: a}]":        true,
+		"responses: [{" + stream + "}, {body: a" + hooks + "}]":   false,
+	} {
+		problems := listener.Check(config.Parse("m.yml", []byte("- endpoint: {path: /, "+text+"}")), listener.Options{})
+		if got := problems.Error(); strings.Contains(got, `"response.body": a stream has no body`) != refused || !refused && got != "" {
+			t.Errorf("%s says %s", text, got)
+		}
+	}
+}
+
 func BenchmarkCheck_BrokenEndpoints(b *testing.B) {
 	var text strings.Builder
 	for i := range 8000 {

@@ -21,6 +21,8 @@ type Scope struct {
 	Later []string
 	// Response is set if there is a variable response, as in webhooks.
 	Response bool
+	// Streamed is set if that response is a stream, so that there is no response.body.
+	Streamed bool
 	// Message is set if there is a variable message, as on a WebSocket connection.
 	Message bool
 	// Counters contains the counters for counter("name"). If it is nil, a template that uses one

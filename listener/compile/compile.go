@@ -136,7 +136,11 @@ func (c *Compiler) endpoint(e *item.Endpoint) (matcher.Route, Response, syntax.P
 	a.AnyMethod = e.Method == item.MethodAny
 	a.Lets, a.Resource, a.Declared = lets, resource, e.Response.Status
 	problems = append(problems, c.changes(&a, e, e.Do, scope)...)
-	a.Hooks, wrong = c.responseHooks(e.Webhooks, a.Name, scope)
+	streamed := e.Response.HasStream() || len(e.Responses) > 0
+	for i := range e.Responses {
+		streamed = streamed && e.Responses[i].Response.HasStream()
+	}
+	a.Hooks, wrong = c.responseHooks(e.Webhooks, a.Name, streamed, scope)
 	problems = append(problems, wrong...)
 	wrong = c.rules(e, &a, t, scope)
 	a.share(func(rate float64) *traffic.Clock { return traffic.NewClock(&c.Carried, e, rate) })
@@ -183,7 +187,7 @@ func (c *Compiler) rules(e *item.Endpoint, a *Response, counts *traffic.Counts, 
 			problems = append(problems, c.changes(&o, e, declared.Do, scope)...)
 		}
 		if declared.Webhooks != nil {
-			o.Hooks, wrong = c.responseHooks(declared.Webhooks, o.Name, scope)
+			o.Hooks, wrong = c.responseHooks(declared.Webhooks, o.Name, declared.Response.HasStream(), scope)
 			for k := range o.Hooks {
 				o.Hooks[k].Own = true
 			}

@@ -10,10 +10,10 @@ import (
 	"mockserver/renderer"
 )
 
-// responseHooks compiles the webhooks of an answer. Webhook templates may refer to the response.
-func (c *Compiler) responseHooks(all []item.Webhook, name string, scope *renderer.Scope) ([]webhook.Hook, syntax.Problems) {
+// responseHooks compiles the webhooks of an answer, which may refer to it. streamed means that it is always a stream.
+func (c *Compiler) responseHooks(all []item.Webhook, name string, streamed bool, scope *renderer.Scope) ([]webhook.Hook, syntax.Problems) {
 	within := *scope
-	within.Response = true
+	within.Response, within.Streamed = true, streamed
 	return c.hooks(all, name, &within)
 }
 

@@ -102,24 +102,18 @@ const mostBeforeCut = 10
 
 // isCut reports whether a fault ends the reply before the next item.
 func (f *flow) isCut() bool {
-	if f.fault == nil || f.fault.Kind != wire.Truncate {
-		return false
+	most := f.stream.Count / 2
+	if f.stream.Count < 0 {
+		most = mostBeforeCut
 	}
-	most := mostBeforeCut
-	if n := f.stream.Count; n >= 0 {
-		most = n / 2
-	}
-	return f.sent.Items >= most
+	return f.fault != nil && f.fault.Kind == wire.Truncate && f.sent.Items >= most
 }
 
 // next moves to the next item, and sets when that is due.
 func (f *flow) next() {
 	before := f.item
-	item, ok := f.cursor.Next(&f.call.Request)
-	if f.item = item; !ok {
-		f.item = nil
-	} else if before != nil {
-		f.due = f.due.Add(f.stream.Step(before, item, f.gaps.Float64()))
+	if f.item, _ = f.cursor.Next(&f.call.Request); f.item != nil && before != nil {
+		f.due = f.due.Add(f.stream.Step(before, f.item, f.gaps.Float64()))
 	}
 }
 
@@ -198,20 +192,6 @@ func (f *flow) wait(b []byte, now, due time.Time) []byte {
 
 // recheck is how long a stream waits at most by a shared clock without looking again: it may run faster meanwhile.
 const recheck = 4 * time.Millisecond
-
-func earliest(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func latest(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
 
 // begin makes the head, and appends it to b over HTTP/1.1. If the first item is due as well, but cannot be made, the
 // reply is an error instead.
@@ -339,8 +319,8 @@ func (f *flow) isBroken() bool {
 func (f *flow) put(st *h2.Stream) (until time.Time) {
 	defer func() {
 		if p := recover(); p != nil {
-			st.Break()
 			f.panicked(p)
+			st.Break()
 		}
 	}()
 	if st.HasLeft() {

@@ -122,3 +122,17 @@ func (s *Server) completeHead(c *call) {
 		s.allowOrigin(c)
 	}
 }
+
+func earliest(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

@@ -39,7 +39,6 @@ type node struct {
 type Item struct {
 	After int    // the index of its latency in Afters, which is used instead of the gap; -1 for none
 	With  string // item.WithNext and item.WithPrevious: it is sent together with that item; "" for neither
-	Event bool   // an event, or a comment
 
 	parts []part
 	id    *part // the id, which is one of parts; nil for none
@@ -151,7 +150,6 @@ func (c *compiler) item(d *item.StreamItem, scope *renderer.Scope) *Item {
 	case item.AsBody:
 		f.body(content)
 	default:
-		it.Event = true
 		f.event(d, content)
 	}
 	it.parts, it.id = f.parts, f.id
