@@ -39,7 +39,11 @@ func (d *demands) jsonServer(o *Operation, key string, value []byte) (bool, *Fai
 	if memberOf(o.filters, key) != nil || at < 1 || !isPattern && !slices.Contains([]string{"gte", "lte", "ne", "gt", "lt", "in", "eq"}, op) {
 		return false, nil
 	}
-	m := cmp.Or(memberOf(o.filters, key[:at]), newMember(key[:at]))
+	m := memberOf(o.filters, key[:at])
+	if m == nil && o.config.Strict {
+		return false, nil
+	}
+	m = cmp.Or(m, newMember(key[:at]))
 	switch {
 	case isPattern:
 		test, err := edit.Search(strings.Split(m.Name, "."), op, d.args.PeekMulti(key)) // one of several

@@ -45,7 +45,7 @@ func (o *Operation) demands(part []byte, w *work, r *matcher.Request) (*demands,
 			if failed := d.sort(o, string(value)); failed != nil {
 				return nil, failed
 			}
-		case o.config.Dialect != "" && !o.known(string(key)):
+		case o.config.Dialect != "" && !o.config.Strict && !o.known(string(key)):
 			way := strings.Split(string(key), ".")
 			has := func(row []byte) bool { return edit.Member(row, way).Kind != json.Missing }
 			if row, _ := w.tx.First(o.set.Set, part, []state.Condition{{Test: has}}, false); row.Found() {

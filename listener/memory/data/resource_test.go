@@ -127,6 +127,12 @@ func TestResource_Lists(t *testing.T) {
 		{"GET /fruit?colour[like]=red", `400 {"error":"Unknown parameter"…`},
 		{"GET /fruit?sort=colour", `400 {"error":"Unknown parameter"…`},
 	})
+	c, _ = serve(t, strings.NewReplacer(", STYLE", "", "strict: true", "strict: true\n    dialect: json-server").Replace(fruit))
+	c.talk([][2]string{
+		{"GET /fruit?name=pear", `400 {"error":"Unknown parameter"…`},
+		{"GET /fruit?name_gte=pear", `400 {"error":"Unknown parameter"…`},
+		{"GET /fruit?colour_ne=red&_limit=1", `200 [{"id":1…`},
+	})
 }
 
 func TestResource_PageStyles(t *testing.T) {
