@@ -20,7 +20,7 @@ import (
 
 // Recognizes reports whether a source is a script whose first command is curl.
 func Recognizes(s *draft.Source) bool {
-	for line := range strings.SplitSeq(string(s.Head()), "\n") {
+	for line := range strings.SplitSeq(string(s.Head), "\n") {
 		line = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "$ "))
 		if line != "" && line[0] != '#' {
 			return line == "curl" || strings.HasPrefix(line, "curl ") || strings.HasPrefix(line, "curl\\")

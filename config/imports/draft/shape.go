@@ -26,7 +26,7 @@ func (s *Shape) Has(keys ...string) bool {
 func (s *Source) Shape() *Shape {
 	if s.shape == nil {
 		s.shape = &Shape{Keys: map[string]json.Delim{}}
-		s.shape.read(json.NewDecoder(bytes.NewReader(s.Head())))
+		s.shape.read(json.NewDecoder(bytes.NewReader(s.Head)))
 	}
 	return s.shape
 }

@@ -40,7 +40,7 @@ type Options struct {
 type Source struct {
 	Name  string // as the user named it
 	Dir   bool   // it is a directory
-	head  []byte
+	Head  []byte // its beginning, up to 1 MiB, unpacked and without a byte order mark; nil for a directory
 	shape *Shape // nil until it is asked for
 }
 
@@ -56,18 +56,14 @@ func OpenSource(path string) (*Source, error) {
 		return nil, err
 	}
 	defer r.Close()
-	if s.head, err = io.ReadAll(io.LimitReader(r, headSize)); err != nil && len(s.head) == 0 {
+	if s.Head, err = io.ReadAll(io.LimitReader(r, headSize)); err != nil && len(s.Head) == 0 {
 		return nil, files.Bare(err)
 	}
-	if b := append(s.head[:len(s.head):len(s.head)], 1, 1); b[0] == 0xFE && b[1] == 0xFF || b[0] == 0xFF && b[1] == 0xFE || b[0] == 0 || b[1] == 0 {
+	if b := append(s.Head[:len(s.Head):len(s.Head)], 1, 1); b[0] == 0xFE && b[1] == 0xFF || b[0] == 0xFF && b[1] == 0xFE || b[0] == 0 || b[1] == 0 {
 		return nil, errors.New("is not UTF-8 but UTF-16 or binary; expected a text in UTF-8")
 	}
 	return s, nil
 }
-
-// Head returns the beginning of the source, up to 1 MiB, unpacked and without a byte order mark;
-// nil for a directory.
-func (s *Source) Head() []byte { return s.head }
 
 // Pos returns a position in the source.
 func (s *Source) Pos(line, column int) syntax.Pos {

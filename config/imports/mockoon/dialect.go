@@ -121,10 +121,8 @@ func (d *dialect) Value(c *language.Call, s *language.Scope) (string, error) {
 		name = c.Args[0].Text
 	}
 	if len(c.Args) > 1 {
-		if !c.Args[1].Literal {
+		if otherwise = c.Args[1].Text; !c.Args[1].Literal {
 			otherwise = "?"
-		} else {
-			otherwise = c.Args[1].Text
 		}
 	}
 	if root, ok := roots[c.Name]; ok {

@@ -1,6 +1,7 @@
 package mockoon
 
 import (
+	"cmp"
 	"fmt"
 	"mime"
 	"path/filepath"
@@ -227,9 +228,6 @@ func (a *response) callback(call *syntax.Node) {
 		a.Note("a callback is left out: " + why)
 		return
 	}
-	sleep := "0s"
-	if latency := milliseconds(get(call, "latency")); latency != nil {
-		sleep = latency.Get("min").Text.Value
-	}
+	sleep := cmp.Or(milliseconds(get(call, "latency")).Get("min").AsText(), "0s")
 	a.webhooks = append(a.webhooks, hook.Set("sleep-time", draft.Of(sleep)))
 }

@@ -119,7 +119,7 @@ func (c *Collector) add(x *exchange) {
 	if x.lost != "" {
 		x.doubts = append(x.doubts, "bodies of some answers were not recorded: "+x.lost)
 	}
-	r := record{
+	c.records = append(c.records, record{
 		at: x.at.UnixMicro(), first: x.first.Microseconds(), last: x.last.Microseconds(), timed: x.timed,
 		place: c.words.add(host + "\x00" + path), query: c.words.add(target.RawQuery),
 		origin: c.words.add(target.Scheme + target.Port()), doubt: c.words.add(strings.Join(x.doubts, "; ")),
@@ -127,8 +127,7 @@ func (c *Collector) add(x *exchange) {
 		sent: c.store.add(joined(lines(x.sent))), request: c.store.add(x.request),
 		source: uint32(len(c.sources) - 1), line: uint32(x.line), column: int32(x.column), underWay: int32(x.underWay),
 		result: result{int16(x.status), x.cut}, method: uint8(method), lost: x.lost != "",
-	}
-	c.records = append(c.records, r)
+	})
 }
 
 // shownSkips is the maximum number of exchanges lost for one reason that are reported individually.

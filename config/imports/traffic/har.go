@@ -22,7 +22,7 @@ import (
 // RecognizesHAR reports whether a source is a HAR.
 func RecognizesHAR(s *draft.Source) bool {
 	shape := s.Shape()
-	return shape.Kind == '{' && shape.Keys["log"] == '{' && (strings.Contains(string(s.Head()), `"entries"`) || !shape.Whole)
+	return shape.Kind == '{' && shape.Keys["log"] == '{' && (strings.Contains(string(s.Head), `"entries"`) || !shape.Whole)
 }
 
 // entry contains those members of an exchange in a HAR 1.1 or 1.2 that are read.

@@ -13,7 +13,7 @@ import (
 
 // RecognizesRecording reports whether a source is a file of a recording made by the proxy.
 func RecognizesRecording(s *draft.Source) bool {
-	return strings.HasPrefix(string(s.Head()), `{"mockserver":"recording"`)
+	return strings.HasPrefix(string(s.Head), `{"mockserver":"recording"`)
 }
 
 // AddRecording adds the exchanges of a recording. An incomplete end, as left by a killed process,

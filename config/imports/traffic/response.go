@@ -181,7 +181,7 @@ func (g *group) outcomes(e *syntax.Node, p *part, set *rowSet) {
 
 // response sets the only response of an endpoint.
 func (g *group) response(e *syntax.Node, o *outcome, set *rowSet) {
-	e.Set("response", draft.Of(g.reply(o, set)))
+	e.Set("response", g.reply(o, set))
 	g.setLatency(e, o.records)
 	if o.cut {
 		e.Set("fault", draft.Flow(draft.NewMap("type", "truncate")))

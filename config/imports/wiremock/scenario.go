@@ -50,15 +50,13 @@ func delay(n *syntax.Node, fixed float64) (latency *syntax.Node, differs string)
 		}
 		return f
 	}
+	low, high := 0.0, 0.0
 	switch kind := text(get(n, "type")); {
 	case n == nil:
-		return length(fixed, fixed), ""
 	case kind == "uniform":
-		low, high := milliseconds("lower"), milliseconds("upper")
-		return length(fixed+low, fixed+max(low, high)), ""
+		low, high = milliseconds("lower"), milliseconds("upper")
 	case kind == "fixed":
-		at := fixed + milliseconds("milliseconds")
-		return length(at, at), ""
+		low = milliseconds("milliseconds")
 	case kind == "lognormal" && milliseconds("median") > 0:
 		if fixed > 0 {
 			differs = "the fixed delay next to a lognormal one is left out"
@@ -67,8 +65,10 @@ func delay(n *syntax.Node, fixed float64) (latency *syntax.Node, differs string)
 			differs = "the maximum of the lognormal delay is left out"
 		}
 		return draft.NewMap("median", duration(milliseconds("median")), "sigma", min(milliseconds("sigma"), 10)), differs
+	default:
+		differs = "the delay " + text(get(n, "type")) + " is left out"
 	}
-	return length(fixed, fixed), "the delay " + text(get(n, "type")) + " is left out"
+	return length(fixed+low, fixed+max(low, high)), differs
 }
 
 // maxDelay is the longest delay in milliseconds: 24 hours.

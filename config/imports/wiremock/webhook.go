@@ -1,6 +1,7 @@
 package wiremock
 
 import (
+	"cmp"
 	"encoding/base64"
 	"strings"
 	"unicode/utf8"
@@ -75,16 +76,8 @@ func (m *made) webhook(n *syntax.Node) *syntax.Node {
 // sleep returns how long the server waits before it sends a webhook.
 func (m *made) sleep(n *syntax.Node) string {
 	latency, _ := delay(n, 0)
-	if latency == nil {
-		return "0s"
-	}
-	if text(get(n, "type")) != "fixed" {
+	if latency != nil && text(get(n, "type")) != "fixed" {
 		m.Note("the webhook has a fixed delay instead of a distribution")
 	}
-	for _, key := range []string{"median", "min"} {
-		if at := latency.Get(key); at != nil {
-			return at.Text.Value
-		}
-	}
-	return "0s"
+	return cmp.Or(latency.Get("median").AsText(), latency.Get("min").AsText(), "0s")
 }

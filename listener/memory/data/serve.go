@@ -60,7 +60,7 @@ func (o *Operation) serve(w *work, r *matcher.Request, p *reply.Reply) *Failed {
 		return o.create(part, w, r, p)
 	}
 	row, key := o.set.get(&w.tx, part, w.keep(r.Param(o.row)))
-	isOthers := row.Found() && !o.isChild(row, r)
+	isOthers := row.Found() && slices.ContainsFunc(o.parents, func(p parent) bool { return !o.hasParent(&p, row.JSON, r) })
 	switch creates := o.config.Name == "replace" && o.config.PutCreates; {
 	case isOthers && creates:
 		return refuse(reply.KeyExists, "the set %q already has a row %q", o.set.declared.Name, wording.Clip(string(key)))
@@ -126,11 +126,6 @@ func (o *Operation) serveList(part []byte, w *work, r *matcher.Request, p *reply
 	}
 	p.Body = page.body(page.style, items)
 	return nil
-}
-
-// isChild reports whether a row belongs to the parents in the path.
-func (o *Operation) isChild(row state.Row, r *matcher.Request) bool {
-	return !slices.ContainsFunc(o.parents, func(p parent) bool { return !o.hasParent(&p, row.JSON, r) })
 }
 
 // hasParent reports whether a row has the value of a path parameter, in any notation.
