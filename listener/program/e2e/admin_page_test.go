@@ -190,7 +190,7 @@ func (p *page) until(expression string) {
 func (p *page) says(selector string, texts ...string) {
 	p.t.Helper()
 	for _, text := range texts {
-		p.until(fmt.Sprintf("[...document.querySelectorAll(%s)].some((e) => e.checkVisibility() && e.innerText.includes(%s))", literal(selector), literal(text)))
+		p.until(fmt.Sprintf("[...document.querySelectorAll(%s)].some((e) => e.checkVisibility() && e.innerText.replaceAll('\u00a0', ' ').includes(%s))", literal(selector), literal(text)))
 	}
 }
 
