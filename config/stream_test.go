@@ -71,6 +71,7 @@ func TestMistakesOfStreams(t *testing.T) {
 		{"first and latency", streamed(beside("pace: {first: §1s}"), "data: x") + "    latency: {min: 1s}\n", one(atResponse+".pace.first", "first and the latency both say when the answer begins")},
 		{"first and the latency of an outcome", "- endpoint:\n    path: /x\n    responses: [{stream: [{data: x}], pace: {first: §1s}, latency: {min: 1s}}]\n", one(atOutcomes+"[0].pace.first", "first and the latency both say")},
 		{"from and gap", streamed(beside("pace: {from: testdata/pace.csv, unit: ms, gap: §1s}"), "data: x"), one(atResponse+".pace.gap", "from and gap are both given")},
+		{"measured paces that do not exist", streamed(beside("pace: {from: §none.csv}"), "data: x"), one(atResponse+".pace.from", "there is no such file")},
 		{"a file of paces that does not exist", "- endpoint: {path: /x, response: {pace: {gap: {from: §none.csv}}, stream: [{data: x}]}}\n", one(atResponse+".pace.gap.from", "there is no such file")},
 		{"a heartbeat of lines", streamed(beside("heartbeat: §1s"), "line: x"), one(atResponse+".heartbeat", "no item of the stream is an event")},
 		{"a heartbeat of 0", streamed(beside("heartbeat: §0"), "data: x"), one(atResponse+".heartbeat", "expected a duration above 0")},

@@ -226,7 +226,9 @@ func decodePace(d *table.Decoder, v table.Value) *Pace {
 		}
 	}
 	at := table.Value{Node: v.Get("from"), Key: v.Key + ".from"}
-	p.First, p.Gap = policy.Measured(d, at, p.Unit, "first"), policy.Measured(d, at, p.Unit, "gap")
+	if p.First = policy.Measured(d, at, p.Unit, "first"); p.First != nil { // otherwise the same would be said twice
+		p.Gap = policy.Measured(d, at, p.Unit, "gap")
+	}
 	return &p.Pace
 }
 
