@@ -3,6 +3,7 @@ package pollset
 import (
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -358,7 +359,12 @@ func TestSet_StaysWhileServed(t *testing.T) {
 	const pieces = 300
 	for n := range pieces {
 		for i := range there {
-			if _, err := unix.Write(there[i], []byte("0123456789")[:1+(n+i)%10]); err != nil {
+			piece := []byte("0123456789")[:1+(n+i)%10]
+			_, err := unix.Write(there[i], piece)
+			for ; err == unix.EAGAIN; _, err = unix.Write(there[i], piece) { // it is full until it is read
+				runtime.Gosched()
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 			if n+1 == pieces {
