@@ -29,6 +29,9 @@ type delayedOne struct {
 }
 
 func (d *delayedOne) Serve() (last bool, err error) {
+	if !d.c.known {
+		panic("its memory might be used again while the pacer knows it")
+	}
 	length, err := time.ParseDuration(strings.TrimLeft(d.target, "/+"))
 	if !d.c.MayDelay() || err != nil {
 		d.over <- "it cannot be delayed"

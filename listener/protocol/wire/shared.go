@@ -9,9 +9,9 @@ import "sync"
 var unused = sync.Pool{New: func() any { return new(Connection) }}
 
 // reuse makes the memory of a closed connection available, if no other goroutine knows it: not one that
-// served it, nor the pacer, nor the one that ends the server.
+// served it, nor the one that ends the server. The pacer knows only connections that had a goroutine.
 func (c *Connection) reuse() {
-	if c.known || !c.delay.due.IsZero() || c.from.isEnding() {
+	if c.known || c.from.isEnding() {
 		return
 	}
 	*c = Connection{stay: c.stay}

@@ -160,10 +160,9 @@ func TestReuse_OnlyIfNobodyKnowsIt(t *testing.T) {
 		state func(*Connection)
 		want  bool
 	}{
-		"shared":       {func(*Connection) {}, true},
-		"own":          {func(c *Connection) { c.known = true }, false},
-		"delayed once": {func(c *Connection) { c.delay.due = past }, false},
-		"at the end":   {func(c *Connection) { _ = c.from.Close() }, false},
+		"shared":     {func(*Connection) {}, true},
+		"own":        {func(c *Connection) { c.known = true }, false},
+		"at the end": {func(c *Connection) { _ = c.from.Close() }, false},
 	} {
 		_, inner := net.Pipe()
 		l := New(&queue{closed: make(chan struct{})}, nil)
