@@ -3,6 +3,7 @@ package mockoon
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"mime"
 	"path/filepath"
 	"slices"
@@ -111,9 +112,7 @@ func (a *response) headers(n *syntax.Node) *language.Headers {
 			}
 			a.Note(headers.Add(key, language.Translate(value, a.dialect)))
 		}
-		for key := range inner {
-			own[key] = true
-		}
+		maps.Copy(own, inner)
 	}
 	return headers
 }

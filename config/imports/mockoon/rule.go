@@ -1,6 +1,7 @@
 package mockoon
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -36,12 +37,9 @@ func (e *endpoint) rules(notes *language.Notes, n *syntax.Node, rules []*syntax.
 
 // rule returns the condition of one rule, without its inversion.
 func (e *endpoint) rule(notes *language.Notes, n *syntax.Node) string {
-	operator := text(get(n, "operator"))
-	if operator == "" {
-		operator = "equals"
-		if isTrue(get(n, "isRegex")) { // before version 1.16
-			operator = "regex"
-		}
+	operator := cmp.Or(text(get(n, "operator")), "equals")
+	if get(n, "operator") == nil && isTrue(get(n, "isRegex")) { // before version 1.16
+		operator = "regex"
 	}
 	target, modifier, value := text(get(n, "target")), text(get(n, "modifier")), text(get(n, "value"))
 	if target == "body" && strings.Contains(modifier, "{{") {

@@ -88,9 +88,7 @@ func (a *response) chooses(b *response, name string) bool {
 // addResponse adds the endpoint of an answer and, if the answer is exact and the target of its request
 // is known, the request by which the endpoint can be checked.
 func (r *reader) addResponse(a *response, condition string, order []*response) {
-	m := draft.NewMap("method", a.method, "path", a.path.String())
-	m.SetText("if", language.Outermost(condition)).SetText("tag", strings.Join(a.folder, " / ")).SetText("summary", a.summary)
-	r.Add("endpoint", m.Set("response", a.response), a.label)
+	r.Add("endpoint", a.declaration(condition, a.summary, a.folder).Set("response", a.response), a.label)
 	chosen := func(name string) *response {
 		i := slices.IndexFunc(order, func(b *response) bool { return b.chooses(a, name) })
 		return order[max(i, 0)]

@@ -93,7 +93,7 @@ func (r *reader) item(n *syntax.Node, name string, folder []string, v vars) {
 	saved := get(n, "response")
 	if saved == nil || len(saved.Items) == 0 {
 		q := readRequest(request, v)
-		r.AddLost("endpoint", q.declaration(name, folder).Set("response", draft.Of(syntax.NewMap())), n.Pos(), name, "the request has no saved answer")
+		r.AddLost("endpoint", q.declaration("", name, folder).Set("response", draft.Of(syntax.NewMap())), n.Pos(), name, "the request has no saved answer")
 		return
 	}
 	for i, s := range saved.Items {
@@ -113,7 +113,7 @@ func (r *reader) saved(n, request *syntax.Node, name, of string, folder []string
 	a := &response{request: readRequest(request, v), name: text(get(n, "name")), label: name, pos: n.Pos(), summary: of, folder: folder}
 	a.read(n, v)
 	if a.lost != "" {
-		r.AddLost("endpoint", a.declaration(of, folder).Set("response", a.response), a.pos, name, a.lost)
+		r.AddLost("endpoint", a.declaration("", of, folder).Set("response", a.response), a.pos, name, a.lost)
 		return
 	}
 	if r.byKey == nil {

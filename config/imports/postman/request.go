@@ -256,7 +256,7 @@ func sentForm(fields []draft.Field, parts bool) (sent, kind string) {
 const formBoundary = "postman-form-boundary"
 
 // declaration returns the endpoint without its answer.
-func (q *request) declaration(summary string, folder []string) *syntax.Node {
-	m := draft.NewMap("method", q.method, "path", q.path.String())
+func (q *request) declaration(condition, summary string, folder []string) *syntax.Node {
+	m := draft.NewMap("method", q.method, "path", q.path.String()).SetText("if", language.Outermost(condition))
 	return m.SetText("tag", strings.Join(folder, " / ")).SetText("summary", summary)
 }

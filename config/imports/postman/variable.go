@@ -110,7 +110,10 @@ func (v vars) template(s string) (t *language.Template, unknown string) {
 	at := 0
 	for _, ref := range reference.FindAllStringIndex(s, -1) {
 		name := strings.TrimSpace(s[ref[0]+2 : ref[1]-2])
-		expression := dynamic(name)
+		expression := expressions[name]
+		if kind := fakes[name]; kind != "" {
+			expression = fmt.Sprintf("fake(%q)", kind)
+		}
 		if expression == "" {
 			if strings.HasPrefix(name, "$") && unknown == "" {
 				unknown = name
@@ -125,17 +128,7 @@ func (v vars) template(s string) (t *language.Template, unknown string) {
 	return t, unknown
 }
 
-// dynamic returns the expression for a dynamic variable such as $guid; "" if there is none.
-func dynamic(name string) string {
-	if expression, ok := expressions[name]; ok {
-		return expression
-	}
-	if kind, ok := fakes[name]; ok {
-		return fmt.Sprintf("fake(%q)", kind)
-	}
-	return ""
-}
-
+// expressions maps dynamic variables such as $guid to expressions.
 var expressions = map[string]string{
 	"$guid": "uuid", "$randomUUID": "uuid", "$timestamp": `now|date:"unix"`, "$isoTimestamp": "now",
 	"$randomInt": "random-int(0, 1000)", "$randomAlphaNumeric": "random-text(1)", "$randomBoolean": "pick(true, false)",

@@ -75,6 +75,14 @@ func (o *Operation) isSlice(d *demands) bool {
 		(d.args.Has("_end") || d.args.Has("_start") && d.args.Has("_limit"))
 }
 
+// pageSize returns how many rows a page has unless the request says so.
+func (o *Operation) pageSize(d *demands) int {
+	if o.config.Dialect != "" && d.args.Has("_page") {
+		return min(o.size, jsonServerPage)
+	}
+	return o.size
+}
+
 // sliced returns the part of a list that _start with _end or _limit asks for.
 func (o *Operation) sliced(l *state.List, d *demands, p *page) (*page, *Failed) {
 	var failed *Failed

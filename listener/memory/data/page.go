@@ -96,11 +96,7 @@ func (o *Operation) page(l *state.List, d *demands, part []byte, w *work) (*page
 	if o.config.Dialect != "" && d.args.Has("_page") && d.args.Has("_per_page") { // as in version 1.0 of json-server
 		limit = "per_page"
 	}
-	size := o.size
-	if o.config.Dialect != "" && d.args.Has("_page") {
-		size = min(size, jsonServerPage)
-	}
-	if p.size, failed = o.number(d, limit, size, 1); failed != nil {
+	if p.size, failed = o.number(d, limit, o.pageSize(d), 1); failed != nil {
 		return nil, failed
 	}
 	p.size = min(p.size, o.most)
