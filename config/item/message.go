@@ -61,7 +61,8 @@ var responseRow = table.Row{Key: "response", Doc: "the message: a text, or a map
 var messageFields = []table.Field[Message]{
 	table.With(table.Row{Key: "body", Mask: table.MaskTemplate, Doc: "the text, or a map or list that is sent as JSON", Kinds: table.Bodies},
 		func(d *table.Decoder, v table.Value, m *Message) { m.Body, m.BodyJSON = decodeBody(d, v, m.Raw) }),
-	table.With(table.Row{Key: "base64", Doc: "the bytes of a binary message, instead of body", Kinds: table.Texts, Pattern: base64Pattern, Form: "base64 text"}, setBytes),
+	table.With(table.Row{Key: "base64", Doc: "the bytes of a binary message, instead of body", Kinds: table.Texts, Pattern: base64Pattern, Form: "base64 text"},
+		func(d *table.Decoder, v table.Value, m *Message) { m.Bytes = decodeBase64(d, v) }),
 	table.With(table.Row{Key: "binary", Doc: "true sends the body as a binary message, false as text; by default like the message it answers", Kinds: table.Bools}, setFrame),
 	table.With(table.Row{Key: "template", Doc: "false switches placeholders off", Kinds: table.Bools},
 		func(_ *table.Decoder, v table.Value, m *Message) { m.Raw = !v.Truth() }),
@@ -87,13 +88,13 @@ func decodeMessage(d *table.Decoder, v table.Value, m *Message) {
 	table.Fill(d, v.Node, v.Key, messageFields, m)
 }
 
-func setBytes(d *table.Decoder, v table.Value, m *Message) {
+// decodeBase64 returns the bytes of a base64 text; never nil.
+func decodeBase64(d *table.Decoder, v table.Value) []byte {
 	b, err := base64.StdEncoding.DecodeString(v.Text.Value)
 	if err != nil {
 		d.Refuse(v)
-		return
 	}
-	m.Bytes = append([]byte{}, b...) // never nil
+	return append([]byte{}, b...)
 }
 
 func setFrame(_ *table.Decoder, v table.Value, m *Message) {
@@ -147,15 +148,14 @@ func (m *Message) Sends() bool {
 func (c *Close) CloseCode() int { return cmp.Or(c.Code, minClose) }
 
 func checkMessage(c *table.Checker, m *Message, keys ...string) {
-	at := func(key string) []string { return append(slices.Clone(keys), key) }
 	switch {
 	case m.Bytes != nil && (m.Body.Value != "" || m.Body.Pos.Line > 0 || m.BodyJSON):
-		c.Wrong(table.BothGiven("body", "base64"), at("base64")...)
+		c.Wrong(table.BothGiven("body", "base64"), table.Below(keys, "base64")...)
 	case m.Bytes != nil && m.Frame == TextFrame:
-		c.Wrong("binary: false applies only to body; base64 is always sent as a binary message", at("binary")...)
+		c.Wrong("binary: false applies only to body; base64 is always sent as a binary message", table.Below(keys, "binary")...)
 	}
 	if m.Close != nil {
-		checkClose(c, m.Close, at("close")...)
+		checkClose(c, m.Close, table.Below(keys, "close")...)
 	}
 	if !m.BodyJSON && looksFixedJSON(m.Body.Value, m.Raw) {
 		checkJSON(c, &m.Body, false, "the message looks like JSON but is not valid: %s", keys)
@@ -163,12 +163,11 @@ func checkMessage(c *table.Checker, m *Message, keys ...string) {
 }
 
 func checkClose(c *table.Checker, e *Close, keys ...string) {
-	at := func(key string) []string { return append(slices.Clone(keys), key) }
 	reason := e.Reason.Value
 	switch {
 	case !utf8.ValidString(reason):
-		c.Wrong("the reason is not valid UTF-8", at("reason")...)
+		c.Wrong("the reason is not valid UTF-8", table.Below(keys, "reason")...)
 	case len(reason) > MaxReason && !tags.In(reason):
-		c.Wrong(fmt.Sprintf("the reason has %d bytes; expected at most %d", len(reason), MaxReason), at("reason")...)
+		c.Wrong(fmt.Sprintf("the reason has %d bytes; expected at most %d", len(reason), MaxReason), table.Below(keys, "reason")...)
 	}
 }

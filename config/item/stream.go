@@ -2,7 +2,6 @@ package item
 
 import (
 	"cmp"
-	"encoding/base64"
 	"regexp"
 	"strconv"
 	"strings"
@@ -138,7 +137,8 @@ var streamItemFields = []table.Field[itemForm]{
 	piece(table.Row{Key: "line", Doc: "a line: a text, or a map or list that is sent as JSON"}, func(s *itemForm) **Piece { return &s.Line }),
 	table.Of[itemForm](table.Row{Key: "separator", Doc: "rs sends a record separator before a line (RFC 7464)", Kinds: table.Texts, Enum: []string{SeparatorRS}}),
 	piece(table.Row{Key: "body", Doc: "a part of the body, as it is"}, func(s *itemForm) **Piece { return &s.Body }),
-	table.With(table.Row{Key: "base64", Doc: "the bytes of a part of the body, instead of body", Kinds: table.Texts, Pattern: base64Pattern, Form: "base64 text"}, setStreamBytes),
+	table.With(table.Row{Key: "base64", Doc: "the bytes of a part of the body, instead of body", Kinds: table.Texts, Pattern: base64Pattern, Form: "base64 text"},
+		func(d *table.Decoder, v table.Value, s *itemForm) { s.Body = fixed(v, decodeBase64(d, v)) }),
 	table.With(table.Row{Key: "file", Doc: "a file, whose bytes are sent", Kinds: table.Texts, Filled: true}, setStreamFile),
 	table.With(table.Row{Key: "split", Doc: "what makes an item of a file: lines, words, or a number of bytes; the whole file by default", Kinds: table.Texts | table.Numbers, Form: splitForm}, setSplit),
 	table.Of[itemForm](table.Row{Key: "as", Doc: "what the pieces of a file are: data, line or body (the default)", Kinds: table.Texts, Enum: []string{AsData, AsLine, AsBody}}),
@@ -169,13 +169,9 @@ func text(key, doc string, at func(*itemForm) **syntax.Text) table.Field[itemFor
 	})
 }
 
-func setStreamBytes(d *table.Decoder, v table.Value, s *itemForm) {
-	b, err := base64.StdEncoding.DecodeString(v.Text.Value)
-	if err != nil {
-		d.Refuse(v)
-		return
-	}
-	s.Body = &Piece{Text: syntax.Text{Value: string(b), Pos: v.Pos(), Key: v.Key}, Raw: true}
+// fixed returns a piece that is sent as it is, declared by v.
+func fixed(v table.Value, content []byte) *Piece {
+	return &Piece{Text: syntax.Text{Value: string(content), Pos: v.Pos(), Key: v.Key}, Raw: true}
 }
 
 func setStreamFile(d *table.Decoder, v table.Value, s *itemForm) {
@@ -184,7 +180,7 @@ func setStreamFile(d *table.Decoder, v table.Value, s *itemForm) {
 		d.About(v, "%s: %v", wording.Clip(v.Text.Value), files.Bare(err))
 		return
 	}
-	s.File = &Piece{Text: syntax.Text{Value: string(content), Pos: v.Pos(), Key: v.Key}, Raw: true}
+	s.File = fixed(v, content)
 }
 
 func setSplit(d *table.Decoder, v table.Value, s *itemForm) {

@@ -3,8 +3,8 @@ package item
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
+	"strconv"
 	"time"
 
 	"mockserver/config/policy"
@@ -200,11 +200,9 @@ func isPositive(l *policy.Latency) bool {
 	return lengths != nil && lengths(1-1e-9) > 0
 }
 
-var digits = regexp.MustCompile(`^[0-9]+$`)
-
 // RetryMillis returns the milliseconds of a retry without placeholders, as digits; "" for any other text.
 func RetryMillis(text string) string {
-	if digits.MatchString(text) {
+	if _, err := strconv.ParseUint(text, 10, 64); err == nil {
 		return text
 	}
 	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
