@@ -62,7 +62,7 @@ func TestMistakesOfStreams(t *testing.T) {
 		{"an empty pace", streamed(beside("pace: §{}"), "data: x"), one(atResponse+".pace", "is an empty map; expected first, gap, shared or from")},
 		{"a gap without a unit", streamed(beside("pace: {gap: §5}"), "data: x"), one(atResponse+".pace.gap", "expected a duration with a unit, such as 20ms or 1.5s")},
 		{"rates", streamed(beside("pace: {first: {p50: 1s, §failure-rate: 0.1}, gap: {§timeout-rate: 0.1, min: 1s}}"), "{data: x, after: {min: 1s, §failure-rate: 0.1}}"), []complaint{
-			{atResponse + ".pace.first.failure-rate", "unknown key"}, {atResponse + ".pace.gap.timeout-rate", "unknown key"}, {atStream + "[0].after.failure-rate", "unknown key"}}},
+			{atResponse + ".pace.first.failure-rate", "docs/stream-times.md"}, {atResponse + ".pace.gap.timeout-rate", "unknown key"}, {atStream + "[0].after.failure-rate", "unknown key"}}},
 		{"percentiles that fall", streamed(beside("pace: {gap: {p50: 2s, p99: §1s}}"), "{data: x, after: {p50: 2s, p99: §1s}}"), []complaint{
 			{atResponse + ".pace.gap.p99", "p99 (1s) is below p50 (2s)"}, {atStream + "[0].after.p99", "p99 (1s) is below p50 (2s)"}}},
 		{"a shared rate", streamed(beside("pace: {shared: §fast}"), "data: x"), one(atResponse+".pace.shared", "expected a number of items in a time, such as 200/s or 20000/m")},

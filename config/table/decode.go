@@ -226,7 +226,9 @@ func pageOf(at string) string {
 			return "webhooks.md"
 		case "external-body":
 			return "external-bodies.md"
-		case "stream", "pace":
+		case "pace":
+			return "stream-times.md"
+		case "stream":
 			return "streams.md"
 		case "data", "resource", "steps":
 			return "state.md"
