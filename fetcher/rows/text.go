@@ -102,20 +102,12 @@ func bracketEnd(b []byte) (int, bool) {
 	}
 }
 
-// plain contains the bytes at which textEnd does not stop.
-var plain = func() (t [256]bool) {
-	for c := range t {
-		t[c] = c >= ' ' && c != '"' && c != '\\'
-	}
-	return t
-}()
-
 // textEnd returns the offset after the text that begins with the quote at i, or after the control
 // character in it; 0 if b ends first.
 func textEnd(b []byte, i int) int {
 	for i++; i < len(b); i++ {
 		switch {
-		case plain[b[i]]:
+		case json.Plain[b[i]]:
 		case b[i] == '\\':
 			i++
 		default:

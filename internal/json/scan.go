@@ -10,8 +10,8 @@ import (
 // maxNesting is the maximum depth to which arrays and objects may be nested.
 const maxNesting = 10_000
 
-// plain contains the bytes that represent themselves in a JSON string.
-var plain = func() (t [256]bool) {
+// Plain contains the bytes that represent themselves in a JSON string. It is never changed.
+var Plain = func() (t [256]bool) {
 	for c := range t {
 		t[c] = c >= ' ' && c != '"' && c != '\\'
 	}
@@ -174,7 +174,7 @@ func (c *checker) word(w string) bool {
 func (c *checker) str() bool {
 	t, i := c.text, c.at+1
 	for {
-		for i < len(t) && plain[t[i]] {
+		for i < len(t) && Plain[t[i]] {
 			i++
 		}
 		if i >= len(t) {
@@ -314,7 +314,7 @@ var scalar = func() (t [256]bool) {
 // stringEnd returns the offset after the closing quote of the string that begins at i.
 func stringEnd(b []byte, i int) int {
 	for i++; ; i++ {
-		for plain[b[i]] {
+		for Plain[b[i]] {
 			i++
 		}
 		if b[i] == '"' {

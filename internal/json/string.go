@@ -16,7 +16,7 @@ func AppendEscaped(dst, b []byte) []byte {
 	for i := 0; i < len(b); {
 		c := b[i]
 		if c < utf8.RuneSelf {
-			if !plain[c] {
+			if !Plain[c] {
 				dst = append(dst, b[start:i]...)
 				dst = appendEscape(dst, c)
 				start = i + 1
