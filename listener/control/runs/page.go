@@ -41,8 +41,8 @@ func Hash(content string) string {
 }
 
 // reportTemplates parses the templates the first time they are needed.
-var reportTemplates = sync.OnceValues(func() (*template.Template, error) {
-	return template.New("").Funcs(template.FuncMap{
+var reportTemplates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
 		"count": wording.Thousands[uint64], "rate": rateText, "clock": clockText, "round": math.Round, "moment": momentText, "share": shareText, "ms": msText, "short": verdict.Short,
 		"part": partText, "stacked": stacked, "shortened": shortened, "failed": failedTexts, "legible": legible, "path": breakable, "rows": rows,
 		"seconds": func(s float64) string { return "for " + verdict.Short(s) + " s" },
@@ -50,20 +50,14 @@ var reportTemplates = sync.OnceValues(func() (*template.Template, error) {
 		"add1":    func(i int) int { return i + 1 },
 		"signed":  func(n int64) string { return wording.Thousands(uint64(max(n, 0))) },
 		"cores":   func(figure *float64) string { return figureText(figure, verdict.Short) },
-	}).ParseFS(reportFiles, "report/*.html")
+	}).ParseFS(reportFiles, "report/*.html"))
 })
 
 // rendered executes a template.
 func rendered(name string, data any) ([]byte, error) {
-	t, err := reportTemplates()
-	if err != nil {
-		return nil, err
-	}
 	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, name, data); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	err := reportTemplates().ExecuteTemplate(&b, name, data)
+	return b.Bytes(), err
 }
 
 // Style returns the style that each page contains.

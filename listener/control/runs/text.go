@@ -27,13 +27,10 @@ const none = "–"
 
 // writeText writes a report or a comparison with one of the templates for text.
 func writeText(w io.Writer, name string, of any) error {
-	t, err := text.New(name).Funcs(text.FuncMap{"rows": rows, "changed": changed, "moment": momentText, "clock": clockText, "requests": func(n uint64) string {
+	t := text.New(name).Funcs(text.FuncMap{"rows": rows, "changed": changed, "moment": momentText, "clock": clockText, "requests": func(n uint64) string {
 		return wording.Thousands(n) + strings.TrimPrefix(wording.Count(int64(n), "request"), fmt.Sprint(n))
-	}, "rate": rateText}).ParseFS(reportFiles, "report/"+name)
-	if err != nil {
-		return err
-	}
-	return t.Execute(w, of)
+	}, "rate": rateText})
+	return text.Must(t.ParseFS(reportFiles, "report/"+name)).Execute(w, of)
 }
 
 // Write writes the verdict of the report as text, its reasons, and what explains them or is
