@@ -38,7 +38,7 @@ func (e *endpoint) rules(notes *language.Notes, n *syntax.Node, rules []*syntax.
 // rule returns the condition of one rule, without its inversion.
 func (e *endpoint) rule(notes *language.Notes, n *syntax.Node) string {
 	operator := cmp.Or(text(get(n, "operator")), "equals")
-	if get(n, "operator") == nil && isTrue(get(n, "isRegex")) { // before version 1.16
+	if text(get(n, "operator")) == "" && isTrue(get(n, "isRegex")) { // before version 1.16
 		operator = "regex"
 	}
 	target, modifier, value := text(get(n, "target")), text(get(n, "modifier")), text(get(n, "value"))
