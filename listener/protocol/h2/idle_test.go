@@ -11,8 +11,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// A connection reads small requests into a small buffer. Idle for a while, it keeps no buffers, and continues when it is needed,
-// even with a header block in several frames.
+// A connection reads small requests into a small buffer. Idle for a while, it keeps no buffers, and continues
+// when it is needed, even with a header block in several frames.
 func TestPark_KeepsNoBuffers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s, ended := piped(t, nil)
@@ -41,6 +41,7 @@ func TestPark_KeepsNoBuffers(t *testing.T) {
 				t.Errorf("after a large body, the buffer has %d bytes", got)
 			}
 		}
+		_ = c.WriteWindowUpdate(0, 1)   // the server goes on after what was read above
 		<-time.After(2*parkTime + tick) // bubble time
 		synctest.Wait()
 		for conn := range s.conns {
