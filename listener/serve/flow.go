@@ -1,14 +1,9 @@
 package serve
 
 import (
-	"bytes"
-	"fmt"
-	"log/slog"
 	"strconv"
 	"sync"
 	"time"
-
-	"github.com/valyala/fasthttp"
 
 	"mockserver/internal/http1"
 	"mockserver/listener/compile"
@@ -16,7 +11,6 @@ import (
 	"mockserver/listener/observe/record"
 	"mockserver/listener/protocol/h2"
 	"mockserver/listener/protocol/wire"
-	"mockserver/listener/reply"
 	"mockserver/matcher"
 	"mockserver/renderer/stream"
 )
@@ -51,51 +45,6 @@ type flow struct {
 }
 
 var flows = sync.Pool{New: func() any { return new(flow) }}
-
-// stream begins the streamed reply to a request that arrived, or got its place, at begun, and that has a latency.
-func (s *Server) stream(c *call, begun time.Time, wait traffic.Wait) {
-	f := c.flow
-	f.rest, c.rest = c.rest, rest{}
-	f.begun, f.bare, f.clock = begun, c.isHead(), f.stream.Clock
-	c.server, c.waits = s, true
-	if c.Random.Seeded() {
-		f.gaps.Seed(c.Random.Uint64(), 1)
-	}
-	f.head = begun.Add(wait.Length)
-	if first := f.stream.First; first != nil {
-		wait = traffic.Wait{Length: first(f.gaps.Float64()), Timed: true}
-	}
-	if f.due = begun.Add(wait.Length); !f.stream.HeadAtOnce {
-		f.head = f.due
-	}
-	if wait.Timed {
-		c.waitsFor(begun, f.due, wait.Length)
-	}
-	if f.stream.MaxDuration > 0 {
-		f.ends = begun.Add(f.stream.MaxDuration)
-	}
-	if f.until = f.head; f.fault != nil {
-		c.fault, c.Trace.Fault = f.fault, f.fault.Kind
-	}
-	c.Shrink()
-}
-
-// drop ends a streamed reply of which nothing is sent, and returns when the fault that is sent instead is due.
-func (f *flow) drop(wait traffic.Wait, r *matcher.Request) traffic.Wait {
-	if first := f.stream.First; first != nil {
-		wait = traffic.Wait{Length: first(r.Random.Float64()), Timed: true}
-	}
-	f.call.flow = nil
-	f.recycle()
-	return wait
-}
-
-// recycle returns the flow to the pool.
-func (f *flow) recycle() {
-	cursor := f.cursor
-	*f = flow{cursor: cursor}
-	flows.Put(f)
-}
 
 // mostBeforeCut is how many items are sent before a fault if the number of all items is not known.
 const mostBeforeCut = 10
@@ -193,49 +142,6 @@ func (f *flow) wait(b []byte, now, due time.Time) []byte {
 // recheck is how long a stream waits at most by a shared clock without looking again: it may run faster meanwhile.
 const recheck = 4 * time.Millisecond
 
-// begin makes the head, and appends it to b over HTTP/1.1. If the first item is due as well, but cannot be made, the
-// reply is an error instead.
-func (f *flow) begin(b []byte, now time.Time, room bool) []byte {
-	c := f.call
-	f.headed, f.last = true, now
-	f.took = c.took()
-	if c.Trace.Timed = f.rules != nil && !f.head.Equal(f.begun); c.Trace.Timed {
-		c.Trace.Late = max(now.Sub(f.head), 0)
-		f.rules.Late(c.Trace.Late)
-	}
-	begin := len(b)
-	c.Reply.Streamed = true
-	b = f.appendHead(b)
-	if !room || f.bare || f.item == nil || now.Before(f.due) || f.isCut() {
-		return b
-	}
-	if b = f.appendItem(b, now); f.sent.End == record.EndBroken && f.sent.Items == 0 {
-		f.whole = true
-		f.coded = false
-		b = append(f.appendHead(b[:begin]), c.Reply.Sent(false)...)
-	}
-	return b
-}
-
-// appendHead completes the reply, and appends its head to b over HTTP/1.1.
-func (f *flow) appendHead(b []byte) []byte {
-	c, s := f.call, f.call.server
-	f.limit.Write(&c.Reply)
-	s.completeHead(c)
-	conn, _ := c.peer.(*wire.Connection)
-	if conn == nil {
-		return b
-	}
-	f.closes = f.closes || s.Stopping.Load() || conn.IsOld()
-	if f.coded = f.coded && !f.bare; f.coded {
-		c.Reply.Add(fasthttp.HeaderTransferEncoding, "chunked")
-	}
-	if c.connection = ""; f.closes {
-		c.connection = "close"
-	}
-	return c.Reply.AppendHead(b, conn.Date(), c.connection)
-}
-
 // appendItem appends the item that is due, and moves to the next one.
 func (f *flow) appendItem(b []byte, now time.Time) []byte {
 	c, begin := f.call, len(b)
@@ -274,16 +180,6 @@ func (f *flow) chunk(b []byte, begin int) []byte {
 	return append(b, "\r\n"...)
 }
 
-// fail ends the reply after an item that could not be made. Before the head it becomes an error.
-func (f *flow) fail() {
-	c, s := f.call, f.call.server
-	failure, err := s.unfinished(c.Stopped)
-	s.logServerError(failure, f.source, err)
-	if c.Stopped, f.sent.End = nil, record.EndBroken; f.sent.Items == 0 {
-		failure.Write(&c.Reply, f.source.Name+": "+err.Error())
-	}
-}
-
 // Continue makes what is due, for a connection of HTTP/1.1.
 func (f *flow) Continue(b []byte, left bool) (out []byte, next time.Time, last bool) {
 	conn, begin := f.call.peer.(*wire.Connection), len(b)
@@ -308,11 +204,6 @@ func (f *flow) Continue(b []byte, left bool) (out []byte, next time.Time, last b
 	last = f.closes || broken || f.call.server.Stopping.Load() || conn.IsOld()
 	f.finish(false)
 	return out, next, last
-}
-
-// isBroken reports whether the client is to notice that the reply is incomplete.
-func (f *flow) isBroken() bool {
-	return (f.sent.End == record.EndBroken || f.sent.End == record.EndFault) && !f.whole
 }
 
 // put makes what is due, for a stream of HTTP/2. It returns when more is due; the zero time at the end.
@@ -360,128 +251,4 @@ func (f *flow) put(st *h2.Stream) (until time.Time) {
 		until = time.Time{}
 	}
 	return until
-}
-
-// finish ends the reply: it passes the place on, sends the webhooks, and records the request.
-func (f *flow) finish(left bool) {
-	c, s := f.call, f.call.server
-	if left && f.sent.End == "" {
-		f.sent.End = record.EndClient
-	}
-	if left = left && !f.headed; f.held.Capacity != nil && f.sent.End != record.EndClient {
-		f.held.Ends = earliest(f.dueAt(), time.Now()) // an item that is left out was due later
-	}
-	f.settle(left)
-	if s.AccessLog || f.given != nil && len(f.given.Hooks) > 0 && s.Stored { // which may block
-		c.kept = c.Keep(c.kept[:0])
-		c.peer, c.In.Peer = nobody, nil // which serve other requests from now on
-		go f.close(left)
-		return
-	}
-	f.close(left)
-}
-
-// close sends the webhooks, and logs the request.
-func (f *flow) close(left bool) {
-	c, s := f.call, f.call.server
-	defer func() {
-		if p := recover(); p != nil {
-			f.panicked(p)
-		}
-	}()
-	if f.given != nil && f.headed {
-		s.notify(f.given, c)
-	}
-	if s.AccessLog {
-		s.logAccess(c, left, slog.Duration("took", time.Since(c.In.Time)))
-	}
-	if f.cursor.Limited() && s.serverErrors.Pass("limited "+f.source.Name, time.Now()) {
-		s.Log.Warn("a stream has more than 10,000,000 items; the rest are left out", "endpoint", f.source.Name)
-	}
-	f.recycle()
-	c.Release()
-}
-
-// settle passes the place on, and records the request.
-func (f *flow) settle(left bool) {
-	f.held.Leave()
-	if f.clock != nil && f.sent.Items > 0 {
-		f.clock.Leave(f.stream.Demand)
-	}
-	f.sent.Took = time.Since(f.begun)
-	f.call.Trace.Streamed = f.sent
-	if s := f.call.server; s.Recorder != nil {
-		s.record(f.call, left)
-	}
-}
-
-// panicked ends the reply after a panic. Its call and its state are unknown, and are not used again.
-func (f *flow) panicked(p any) {
-	c := f.call
-	c.panicked = true
-	c.server.logPanic("panic while serving a request", c.Trace.Endpoint, p, fmt.Sprint(p),
-		slog.String("method", string(c.In.Method)), slog.String("uri", string(c.In.Target)))
-	if f.sent.End == "" { // it was not recorded
-		f.sent.End = record.EndBroken
-		reply.InternalError.Write(&c.Reply, fmt.Sprint(p))
-		f.settle(false)
-	}
-}
-
-// writeStream prepares a streamed reply, and reports whether it succeeded.
-func (s *Server) writeStream(a *compile.Response, c *call) bool {
-	f := flows.Get().(*flow)
-	f.call, f.source, f.stream = c, a, a.Stream
-	c.Reply.ContentType = a.ContentType
-	a.Stream.Begin(&f.cursor)
-	c.flow = f
-	resumed := f.resume()
-	if f.next(); resumed && f.item == nil && c.Stopped == nil { // an EventSource does not come again
-		c.Reply.Status, c.Reply.ContentType, c.flow = fasthttp.StatusNoContent, "", nil
-	}
-	if c.Stopped != nil {
-		c.flow = nil
-	}
-	return c.Stopped == nil
-}
-
-// mostPassed is how many items of a stream are passed over at most for one that a client already has.
-const mostPassed = 100_000
-
-// resume passes over the items up to the one that the client got last, and reports whether there is such an item.
-// Otherwise the stream begins with its first item.
-func (f *flow) resume() bool {
-	r := &f.call.Request
-	last, ok := r.Header("Last-Event-ID")
-	if !ok || len(last) == 0 || !f.stream.Resume {
-		return false
-	}
-	random := r.Random
-	for range mostPassed {
-		if _, ok := f.cursor.Next(r); !ok {
-			break
-		}
-		if id, ok := f.cursor.ID(r); ok && bytes.Equal(id, last) {
-			return true
-		}
-	}
-	r.Random, r.Stopped = random, nil
-	f.stream.Begin(&f.cursor)
-	return false
-}
-
-// start makes a connection of HTTP/1.1 send the reply.
-func (f *flow) start(x *wire.Exchange) error {
-	f.coded = f.call.In.Protocol != matcher.HTTP10
-	f.closes = !f.coded || x.Request.Header.ConnectionClose()
-	if x.Conn == nil { // in tests
-		f.finish(false)
-		return nil
-	}
-	if err := x.Conn.Flush(); err != nil {
-		f.finish(true)
-		return err
-	}
-	x.Conn.Delay(f, f.until)
-	return nil
 }

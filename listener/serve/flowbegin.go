@@ -1,0 +1,153 @@
+package serve
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"mockserver/listener/compile"
+	"mockserver/listener/compile/traffic"
+	"mockserver/listener/observe/record"
+	"mockserver/listener/protocol/wire"
+	"mockserver/matcher"
+)
+
+// stream begins the streamed reply to a request that arrived, or got its place, at begun, and that has a latency.
+func (s *Server) stream(c *call, begun time.Time, wait traffic.Wait) {
+	f := c.flow
+	f.rest, c.rest = c.rest, rest{}
+	f.begun, f.bare, f.clock = begun, c.isHead(), f.stream.Clock
+	c.server, c.waits = s, true
+	if c.Random.Seeded() {
+		f.gaps.Seed(c.Random.Uint64(), 1)
+	}
+	f.head = begun.Add(wait.Length)
+	if first := f.stream.First; first != nil {
+		wait = traffic.Wait{Length: first(f.gaps.Float64()), Timed: true}
+	}
+	if f.due = begun.Add(wait.Length); !f.stream.HeadAtOnce {
+		f.head = f.due
+	}
+	if wait.Timed {
+		c.waitsFor(begun, f.due, wait.Length)
+	}
+	if f.stream.MaxDuration > 0 {
+		f.ends = begun.Add(f.stream.MaxDuration)
+	}
+	if f.until = f.head; f.fault != nil {
+		c.fault, c.Trace.Fault = f.fault, f.fault.Kind
+	}
+	c.Shrink()
+}
+
+// drop ends a streamed reply of which nothing is sent, and returns when the fault that is sent instead is due.
+func (f *flow) drop(wait traffic.Wait, r *matcher.Request) traffic.Wait {
+	if first := f.stream.First; first != nil {
+		wait = traffic.Wait{Length: first(r.Random.Float64()), Timed: true}
+	}
+	f.call.flow = nil
+	f.recycle()
+	return wait
+}
+
+// begin makes the head, and appends it to b over HTTP/1.1. If the first item is due as well, but cannot be made, the
+// reply is an error instead.
+func (f *flow) begin(b []byte, now time.Time, room bool) []byte {
+	c := f.call
+	f.headed, f.last = true, now
+	f.took = c.took()
+	if c.Trace.Timed = f.rules != nil && !f.head.Equal(f.begun); c.Trace.Timed {
+		c.Trace.Late = max(now.Sub(f.head), 0)
+		f.rules.Late(c.Trace.Late)
+	}
+	begin := len(b)
+	c.Reply.Streamed = true
+	b = f.appendHead(b)
+	if !room || f.bare || f.item == nil || now.Before(f.due) || f.isCut() {
+		return b
+	}
+	if b = f.appendItem(b, now); f.sent.End == record.EndBroken && f.sent.Items == 0 {
+		f.whole = true
+		f.coded = false
+		b = append(f.appendHead(b[:begin]), c.Reply.Sent(false)...)
+	}
+	return b
+}
+
+// appendHead completes the reply, and appends its head to b over HTTP/1.1.
+func (f *flow) appendHead(b []byte) []byte {
+	c, s := f.call, f.call.server
+	f.limit.Write(&c.Reply)
+	s.completeHead(c)
+	conn, _ := c.peer.(*wire.Connection)
+	if conn == nil {
+		return b
+	}
+	f.closes = f.closes || s.Stopping.Load() || conn.IsOld()
+	if f.coded = f.coded && !f.bare; f.coded {
+		c.Reply.Add(fasthttp.HeaderTransferEncoding, "chunked")
+	}
+	if c.connection = ""; f.closes {
+		c.connection = "close"
+	}
+	return c.Reply.AppendHead(b, conn.Date(), c.connection)
+}
+
+// writeStream prepares a streamed reply, and reports whether it succeeded.
+func (s *Server) writeStream(a *compile.Response, c *call) bool {
+	f := flows.Get().(*flow)
+	f.call, f.source, f.stream = c, a, a.Stream
+	c.Reply.ContentType = a.ContentType
+	a.Stream.Begin(&f.cursor)
+	c.flow = f
+	resumed := f.resume()
+	if f.next(); resumed && f.item == nil && c.Stopped == nil { // an EventSource does not come again
+		c.Reply.Status, c.Reply.ContentType, c.flow = fasthttp.StatusNoContent, "", nil
+	}
+	if c.Stopped != nil {
+		c.flow = nil
+	}
+	return c.Stopped == nil
+}
+
+// mostPassed is how many items of a stream are passed over at most for one that a client already has.
+const mostPassed = 100_000
+
+// resume passes over the items up to the one that the client got last, and reports whether there is such an item.
+// Otherwise the stream begins with its first item.
+func (f *flow) resume() bool {
+	r := &f.call.Request
+	last, ok := r.Header("Last-Event-ID")
+	if !ok || len(last) == 0 || !f.stream.Resume {
+		return false
+	}
+	random := r.Random
+	for range mostPassed {
+		if _, ok := f.cursor.Next(r); !ok {
+			break
+		}
+		if id, ok := f.cursor.ID(r); ok && bytes.Equal(id, last) {
+			return true
+		}
+	}
+	r.Random, r.Stopped = random, nil
+	f.stream.Begin(&f.cursor)
+	return false
+}
+
+// start makes a connection of HTTP/1.1 send the reply.
+func (f *flow) start(x *wire.Exchange) error {
+	f.coded = f.call.In.Protocol != matcher.HTTP10
+	f.closes = !f.coded || x.Request.Header.ConnectionClose()
+	if x.Conn == nil { // in tests
+		f.finish(false)
+		return nil
+	}
+	if err := x.Conn.Flush(); err != nil {
+		f.finish(true)
+		return err
+	}
+	x.Conn.Delay(f, f.until)
+	return nil
+}

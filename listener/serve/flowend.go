@@ -1,0 +1,98 @@
+package serve
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"mockserver/listener/observe/record"
+	"mockserver/listener/reply"
+)
+
+// recycle returns the flow to the pool.
+func (f *flow) recycle() {
+	cursor := f.cursor
+	*f = flow{cursor: cursor}
+	flows.Put(f)
+}
+
+// fail ends the reply after an item that could not be made. Before the head it becomes an error.
+func (f *flow) fail() {
+	c, s := f.call, f.call.server
+	failure, err := s.unfinished(c.Stopped)
+	s.logServerError(failure, f.source, err)
+	if c.Stopped, f.sent.End = nil, record.EndBroken; f.sent.Items == 0 {
+		failure.Write(&c.Reply, f.source.Name+": "+err.Error())
+	}
+}
+
+// isBroken reports whether the client is to notice that the reply is incomplete.
+func (f *flow) isBroken() bool {
+	return (f.sent.End == record.EndBroken || f.sent.End == record.EndFault) && !f.whole
+}
+
+// finish ends the reply: it passes the place on, sends the webhooks, and records the request.
+func (f *flow) finish(left bool) {
+	c, s := f.call, f.call.server
+	if left && f.sent.End == "" {
+		f.sent.End = record.EndClient
+	}
+	if left = left && !f.headed; f.held.Capacity != nil && f.sent.End != record.EndClient {
+		f.held.Ends = earliest(f.dueAt(), time.Now()) // an item that is left out was due later
+	}
+	f.settle(left)
+	if s.AccessLog || f.given != nil && len(f.given.Hooks) > 0 && s.Stored { // which may block
+		c.kept = c.Keep(c.kept[:0])
+		c.peer, c.In.Peer = nobody, nil // which serve other requests from now on
+		go f.close(left)
+		return
+	}
+	f.close(left)
+}
+
+// close sends the webhooks, and logs the request.
+func (f *flow) close(left bool) {
+	c, s := f.call, f.call.server
+	defer func() {
+		if p := recover(); p != nil {
+			f.panicked(p)
+		}
+	}()
+	if f.given != nil && f.headed {
+		s.notify(f.given, c)
+	}
+	if s.AccessLog {
+		s.logAccess(c, left, slog.Duration("took", time.Since(c.In.Time)))
+	}
+	if f.cursor.Limited() && s.serverErrors.Pass("limited "+f.source.Name, time.Now()) {
+		s.Log.Warn("a stream has more than 10,000,000 items; the rest are left out", "endpoint", f.source.Name)
+	}
+	f.recycle()
+	c.Release()
+}
+
+// settle passes the place on, and records the request.
+func (f *flow) settle(left bool) {
+	f.held.Leave()
+	if f.clock != nil && f.sent.Items > 0 {
+		f.clock.Leave(f.stream.Demand)
+	}
+	f.sent.Took = time.Since(f.begun)
+	f.call.Trace.Streamed = f.sent
+	if s := f.call.server; s.Recorder != nil {
+		s.record(f.call, left)
+	}
+}
+
+// panicked ends the reply after a panic. Its call and its state are unknown, and are not used again.
+func (f *flow) panicked(p any) {
+	c := f.call
+	c.panicked = true
+	c.server.logPanic("panic while serving a request", c.Trace.Endpoint, p, fmt.Sprint(p),
+		slog.String("method", string(c.In.Method)), slog.String("uri", string(c.In.Target)))
+	if f.sent.End == "" { // it was not recorded
+		f.sent.End = record.EndBroken
+		reply.InternalError.Write(&c.Reply, fmt.Sprint(p))
+		f.settle(false)
+	}
+}
