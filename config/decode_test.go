@@ -56,7 +56,7 @@ func TestMistakesOfEndpoints(t *testing.T) {
 		{"a misspelt method", "- endpoint: {path: /x, method: §PSOT, response: {}}\n", one(atEndpoint+".method", `did you mean "POST"?`)},
 		{"an unknown method", "- endpoint: {path: /x, method: §TRACE, response: {}}\n", one(atEndpoint+".method", "expected one of GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS")},
 		{"an empty method", "- endpoint: {path: /x, method: '§', response: {}}\n", one(atEndpoint+".method", "expected one of")},
-		{"a misspelt key", "- endpoint: {path: /x, §reponse: {}, response: {}}\n", one(atEndpoint+".reponse", `unknown key (did you mean "response"?); expected one of response, responses, router-name, host, scope, … `)},
+		{"a misspelt key", "- endpoint: {path: /x, §reponse: {}, response: {}}\n", one(atEndpoint+".reponse", `unknown key (did you mean "response"?); expected one of response, responses, … `)},
 		{"a list of methods", "- endpoint: {method: §[GET, POST], path: /x, response: {}}\n", one(atEndpoint+".method", "is a list; expected one of GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS, or any for all of them; several methods are several endpoints")},
 		{"an unknown key", "- endpoint: {path: /x, response: {}, §priority: 1}\n", one(atEndpoint+".priority", "unknown key; expected one of")},
 		{"a response that is a text", "- endpoint: {path: /x, response: §ok}\n", one(atResponse, `is a text ("ok"); expected a map`)},
@@ -93,7 +93,7 @@ func TestMistakesOfResponses(t *testing.T) {
 		{"body and external-body", inResponse("body: ''\nexternal-body:\n  §provider: json\n  path: a.json"), one(atExternal, "expected one of them")},
 		{"template is no boolean", inResponse("template: §no"), one(atResponse+".template", `is a text ("no"); expected a boolean`)},
 		{"several mistakes at once", inResponse("§statsu: 1\nstatus: §1\nheaders: §[]\nexternal-body: §5\n§foo: bar"), []complaint{
-			{atResponse + ".statsu", `did you mean "status"?`}, {atResponse + ".status", "200 to 599"},
+			{atResponse + ".statsu", `did you mean "status"?); expected one of status, … `}, {atResponse + ".status", "200 to 599"},
 			{atResponse + ".headers", "is a list; expected a map"}, {atExternal, "is a number (5)"}, {atResponse + ".foo", "unknown key"}}},
 	})
 }

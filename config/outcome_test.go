@@ -24,8 +24,8 @@ func TestMistakesOfOutcomes(t *testing.T) {
 		{"outcomes that are none", inOutcomes("§5", "§[]", "status: 200", "§~"), []complaint{
 			{atOutcomes + "[0]", "is a number (5); expected a map"}, {atOutcomes + "[1]", "is a list"}, {atOutcomes + "[3]", "is null"}}},
 		{"a misspelt key", inOutcomes("§wieght: 1", "§respons: {}"), []complaint{
-			{atOutcomes + "[0].wieght", `(did you mean "weight"?); expected one of weight, webhook, webhooks, `},
-			{atOutcomes + "[1].respons", "unknown key; expected one of webhooks"}}},
+			{atOutcomes + "[0].wieght", `(did you mean "weight"?); expected one of weight, … `},
+			{atOutcomes + "[1].respons", "unknown key; expected one of weight, latency, fault, webhook, webhooks, … "}}},
 		{"weights that are none", inOutcomes("weight: §-1", "weight: §.nan", "weight: §.inf", "weight: §heavy", "weight: §1000000001", "weight: §5%"), []complaint{
 			{atOutcomes + "[0].weight", "is a number (-1); expected a number from 0 to 1000000000"}, {atOutcomes + "[1].weight", "(.nan)"}, {atOutcomes + "[2].weight", "(.inf)"},
 			{atOutcomes + "[3].weight", `a text ("heavy")`}, {atOutcomes + "[4].weight", "a number (1000000001)"}, {atOutcomes + "[5].weight", `a text ("5%")`}}},

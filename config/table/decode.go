@@ -1,7 +1,6 @@
 package table
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -200,18 +199,18 @@ func Fill[T any](d *Decoder, n *syntax.Node, key string, fields []Field[T], into
 }
 
 // KeysNear returns the keys of a table for the message about an unknown key, whose key path is at: all, or of many
-// only the nearest, with the page that describes the rest.
+// those that are spelt nearly so, else the first, with the page that describes the rest.
 func KeysNear(at, name string, keys []string) string {
-	const most, near = 8, 5
+	const most, shown = 8, 5
 	if len(keys) <= most {
 		return strings.Join(keys, ", ")
 	}
-	alike := func(key string) int { // how many letters need no edit
-		longest := max(len(name), len(key))
-		return longest - wording.Distance(strings.ToLower(name), key, longest)
+	near := wording.Near(name, keys)
+	if len(near) == 0 {
+		near = keys
 	}
-	sorted := slices.SortedStableFunc(slices.Values(keys), func(a, b string) int { return cmp.Compare(alike(b), alike(a)) })
-	return fmt.Sprintf("%s, … %d more: docs/%s", strings.Join(sorted[:near], ", "), len(keys)-near, pageOf(at))
+	near = near[:min(len(near), shown)]
+	return fmt.Sprintf("%s, … %d more: docs/%s", strings.Join(near, ", "), len(keys)-len(near), pageOf(at))
 }
 
 // pageOf returns the page of the documentation that describes the map that contains a key path.

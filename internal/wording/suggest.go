@@ -3,7 +3,9 @@
 package wording
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -16,26 +18,34 @@ func DidYouMean(word string, accepted []string) string {
 	return ""
 }
 
-// Nearest returns the accepted word with the fewest edits from word: at most two, or a third of the
-// length of word if that is more, but only one if it has up to four letters, and fewer than either
-// word has letters. It returns "" if there is none.
+// Nearest returns the accepted word with the fewest edits from word, the first of those that are Near;
+// "" if there is none.
 func Nearest(word string, accepted []string) string {
+	if near := Near(word, accepted); len(near) > 0 {
+		return near[0]
+	}
+	return ""
+}
+
+// Near returns the accepted words with few edits from word, the fewest first: at most two, or a third
+// of the length of word if that is more, but only one if it has up to four letters, and fewer than
+// either word has letters.
+func Near(word string, accepted []string) []string {
 	const longest = 64 // a longer word is not a typo
 	if len(word) > longest {
-		return ""
+		return nil
 	}
 	word = strings.ToLower(word)
-	best, least := "", max(2, len(word)/3)+1
+	limit := max(2, len(word)/3) + 1
 	if len(word) <= 4 { // GET is not a misspelt "not"
-		least = 2
+		limit = 2
 	}
-	for _, candidate := range accepted {
-		d := Distance(word, strings.ToLower(candidate), least)
-		if d < least && d < len(word) && d < len(candidate) {
-			best, least = candidate, d
-		}
-	}
-	return best
+	edits := func(candidate string) int { return Distance(word, strings.ToLower(candidate), limit) }
+	near := slices.DeleteFunc(slices.Clone(accepted), func(candidate string) bool {
+		return edits(candidate) >= min(limit, len(word), len(candidate))
+	})
+	slices.SortStableFunc(near, func(a, b string) int { return cmp.Compare(edits(a), edits(b)) })
+	return near
 }
 
 // distanceMost is how many bytes of a text Distance compares.
