@@ -114,22 +114,20 @@ func (r *Report) figures() (list []figureRow) {
 	return list
 }
 
-// unmatchedGroup are unmatched requests with the same nearest endpoint. The most frequent is its
-// UnmatchedReport, with the number of all.
+// unmatchedGroup are unmatched requests with the same nearest endpoint, or all without one. The most
+// frequent is its UnmatchedReport, with the number of all.
 type unmatchedGroup struct {
 	UnmatchedReport
 	Others int
 }
 
-// grouped groups unmatched requests by the endpoint that their reason names first, in the order in
-// which the groups appear.
+// grouped groups unmatched requests by the endpoint that their reason names first, or by the rest of a
+// reason that names none, in the order in which the groups appear.
 func grouped(all []UnmatchedReport) (groups []unmatchedGroup) {
 	at := map[string]int{}
 	for _, u := range all {
-		_, key, found := strings.Cut(u.Reason, "; nearest: ")
-		if key, _, _ = strings.Cut(key, " ("); !found {
-			key = u.Reason
-		}
+		_, key, _ := strings.Cut(strings.TrimPrefix(u.Reason, "no endpoint is declared for "+u.Method+" "+u.Path), "; ")
+		key, _, _ = strings.Cut(key, " (")
 		i, known := at[key]
 		if !known {
 			at[key] = len(groups)

@@ -405,6 +405,7 @@ func hostileReport() *Report {
 			Endpoint: "GET /" + evil, Host: evil, If: evil, Requests: 30, Statuses: map[int]uint64{200: 29, 500: 1}, Faults: map[string]uint64{"reset": 1},
 			Own: Quantiles{Count: 30, P50: figure(0.1), P99: figure(1500)},
 		}},
+		State: []record.SetCounts{{Name: evil}}, Replicas: []ReplicaReport{{Address: evil}},
 		OtherEndpoints: 3, Unmatched: []UnmatchedReport{{Method: "GET", Host: evil, Path: "/" + evil, Status: 404, Count: 2, Reason: evil}}, OtherUnmatched: 4,
 		Percentiles: Percentiles{verdict.Times[[]Percentile]{Own: percentilesOf(harness.Histogram(time.Millisecond, 3*time.Second))}}, Timeline: []Point{p(1, true), p(2, false), p(3, true)},
 		Program: Program{Version: evil}, Machine: Machine{OS: "linux", CPU: evil}, Configuration: Configuration{Hash: "abc"},
@@ -489,6 +490,18 @@ func standsAlone(t *testing.T, text []byte) page {
 	if len(p.elements["html"]) != 1 || attribute(p.elements["html"][0], "lang") != "en" || len(p.elements["h1"]) != 1 || len(p.elements["main"]) != 1 {
 		t.Error("the page lacks a language, a heading or a main part")
 	}
+	linked := 0
+	for _, a := range p.elements["a"] {
+		if to, ok := strings.CutPrefix(attribute(a, "href"), "#"); ok {
+			linked++
+			if ids[to] != 1 {
+				t.Errorf("the contents name %q, which is not there", to)
+			}
+		}
+	}
+	if parts := len(p.elements["h2"]); linked != parts {
+		t.Errorf("the contents name %d of %d parts", linked, parts)
+	}
 	for _, table := range p.elements["table"] {
 		if !slices.ContainsFunc(slices.Collect(table.ChildNodes()), func(n *html.Node) bool { return n.Data == "caption" }) {
 			t.Error("a table without a caption")
@@ -532,6 +545,31 @@ func TestReport_HTMLStandsAloneAndEscapesWhatCameFromRequests(t *testing.T) {
 	}
 	if !strings.Contains(p.text, "shaded") || !bytes.Contains(text, []byte(`class="bad"`)) {
 		t.Error("the second that cannot be trusted is not marked")
+	}
+}
+
+// A scanner requests many paths that resemble no endpoint: they are one row.
+func TestReport_GroupsUnmatchedRequests(t *testing.T) {
+	var all []UnmatchedReport
+	for i := range 90 {
+		path := fmt.Sprintf("/wp/%d; x", i)
+		reason := "no endpoint is declared for GET " + path
+		switch i % 3 {
+		case 0:
+			reason += "; nothing similar is declared"
+		case 1:
+			reason += "; nearest: GET /wp/:id|int (id is not an integer)"
+		default:
+			reason += fmt.Sprintf("; nearest: GET /wq/:id (wp is not wq), GET /%d (other)", i)
+		}
+		all = append(all, UnmatchedReport{Method: "GET", Path: path, Status: 404, Count: 2, Reason: reason})
+	}
+	var got []string
+	for _, g := range grouped(all) {
+		got = append(got, fmt.Sprintf("%s %d %d", g.Path, g.Count, g.Others))
+	}
+	if want := []string{"/wp/0; x 60 29", "/wp/1; x 60 29", "/wp/2; x 60 29"}; !slices.Equal(got, want) {
+		t.Errorf("groups %q, want %q", got, want)
 	}
 }
 

@@ -43,10 +43,11 @@ const cut = (text) => (text.length > 160 ? text.slice(0, 160) + "…" : text);
 const line = (x) => cut(legible(x.method + " " + x.target));
 
 // parted returns the nearest endpoint that a reason names, and the reason without its beginning, which
-// repeats the request. Without a nearest endpoint it returns the whole reason.
+// repeats the request. Without a nearest endpoint it returns only the reason.
 function parted(m) {
-  const [, near] = m.reason.split("; nearest: ");
-  return near === undefined ? ["", legible(m.reason)] : [near.replace(/ \(.*/s, ""), legible(near)];
+  const reason = m.reason.replace("no endpoint is declared for " + m.method + " " + m.path, "").replace(/^.*?; /s, "");
+  const near = reason.replace(/^nearest: /, "");
+  return [near === reason ? "" : near.replace(/ \(.*/s, ""), legible(near)];
 }
 
 // few is the number of different requests at which the list begins to be fetched less often than
