@@ -126,3 +126,20 @@ func (s *Stream) Step(before, next *stream.Item, part float64) time.Duration {
 	}
 	return 0
 }
+
+// Pause returns the time before an iteration of an endless loop if no item of the one before took a step: the gap, or
+// the time that an item has instead. part is as for Step.
+func (s *Stream) Pause(part float64) (pause time.Duration) {
+	switch {
+	case s.Gap != nil:
+		pause = s.Gap(part)
+	case s.Clock != nil:
+		pause = time.Duration(float64(time.Second) / s.Demand)
+	}
+	for i := 0; i < len(s.Afters) && pause == 0; i++ {
+		if after := s.Afters[i]; after != nil {
+			pause = after(part)
+		}
+	}
+	return pause
+}

@@ -21,27 +21,29 @@ import (
 
 // flow is the streamed reply to a call, from its beginning to its end.
 type flow struct {
-	rest   // due is when the next item is due, by the clock of the endpoint
-	call   *call
-	source *compile.Response // what declares it
-	stream *compile.Stream
-	cursor stream.Cursor
-	item   *stream.Item   // the next one; nil after the last one
-	gaps   matcher.Random // draws the gaps, so that they do not depend on what the items draw
-	clock  *traffic.Clock // which the streams of the endpoint share; nil for none
-	begun  time.Time      // when the request arrived, or got its place
-	head   time.Time      // when the head is due
-	ends   time.Time      // when the reply ends, even if items are left; zero for never
-	last   time.Time      // when something was sent last
-	until  time.Time      // when the next thing is due, by the clock on the wall
-	took   time.Duration  // from the arrival to the head
-	free   time.Time      // when a slow body has room for more
-	sent   record.Streamed
-	headed bool // the head was sent
-	whole  bool // an error is sent instead, as a whole
-	bare   bool // only the head is sent
-	closes bool // the connection closes after the reply
-	coded  bool // each item is a chunk of HTTP/1.1
+	rest    // due is when the next item is due, by the clock of the endpoint
+	call    *call
+	source  *compile.Response // what declares it
+	stream  *compile.Stream
+	cursor  stream.Cursor
+	item    *stream.Item   // the next one; nil after the last one
+	gaps    matcher.Random // draws the gaps, so that they do not depend on what the items draw
+	clock   *traffic.Clock // which the streams of the endpoint share; nil for none
+	begun   time.Time      // when the request arrived, or got its place
+	head    time.Time      // when the head is due
+	ends    time.Time      // when the reply ends, even if items are left; zero for never
+	last    time.Time      // when something was sent last
+	until   time.Time      // when the next thing is due, by the clock on the wall
+	took    time.Duration  // from the arrival to the head
+	free    time.Time      // when a slow body has room for more
+	sent    record.Streamed
+	rounds  int  // of endless loops, that have begun
+	stepped bool // an item of the last one took a step
+	headed  bool // the head was sent
+	whole   bool // an error is sent instead, as a whole
+	bare    bool // only the head is sent
+	closes  bool // the connection closes after the reply
+	coded   bool // each item is a chunk of HTTP/1.1
 }
 
 var flows = sync.Pool{New: func() any { return new(flow) }}
@@ -62,7 +64,19 @@ func (f *flow) isCut() bool {
 func (f *flow) next() {
 	before := f.item
 	if f.item, _ = f.cursor.Next(&f.call.Request); f.item != nil && before != nil {
-		f.due = f.due.Add(f.stream.Step(before, f.item, f.gaps.Float64()))
+		part := f.gaps.Float64()
+		step := f.stream.Step(before, f.item, part)
+		if rounds := f.cursor.Rounds(); rounds != f.rounds {
+			if step == 0 && !f.stepped { // the items that take a step were left out
+				step = f.stream.Pause(part)
+			}
+			f.rounds, f.stepped = rounds, false
+		} else {
+			f.stepped = f.stepped || step > 0
+		}
+		f.due = f.due.Add(step)
+	} else {
+		f.rounds = f.cursor.Rounds()
 	}
 }
 

@@ -19,6 +19,7 @@ type Cursor struct {
 	piece  []byte  // of a file
 	id     []byte
 	index  int
+	rounds int // of loops without an end, that have begun
 
 	limited bool
 }
@@ -107,8 +108,15 @@ func (c *Cursor) turn(l *level, n *node, r *matcher.Request) bool {
 	case first && n.loop.Begin(&c.turns, r, item.MaxStreamItems):
 		c.limited = true
 	}
-	return n.loop.Next(&c.turns, r)
+	next := n.loop.Next(&c.turns, r)
+	if next && n.endless {
+		c.rounds++
+	}
+	return next
 }
+
+// Rounds returns how many iterations of loops without an end have begun.
+func (c *Cursor) Rounds() int { return c.rounds }
 
 // Append appends what the present item sends.
 func (c *Cursor) Append(dst []byte, r *matcher.Request) []byte {

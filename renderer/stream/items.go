@@ -28,11 +28,12 @@ type Items struct {
 
 // node is an item, or a group of them.
 type node struct {
-	item  *Item // nil for a group
-	group []node
-	loop  *renderer.Loop      // nil for none
-	cond  *renderer.Condition // nil for none
-	file  *file               // makes an item of each piece; nil for none
+	item    *Item // nil for a group
+	group   []node
+	loop    *renderer.Loop      // nil for none
+	endless bool                // the loop has no end
+	cond    *renderer.Condition // nil for none
+	file    *file               // makes an item of each piece; nil for none
 }
 
 // Item is one item.
@@ -87,7 +88,7 @@ func sum(a, b int) int {
 func (c *compiler) node(d *item.StreamItem, scope *renderer.Scope, level int) (n node, count int) {
 	count = 1
 	within := *scope
-	n.loop = c.loop(d, &within)
+	n.loop, n.endless = c.loop(d, &within), d.Times.Value == item.Forever
 	var wrong syntax.Problems
 	n.cond, wrong = renderer.CompileCondition(d.If, &within)
 	c.problems = append(c.problems, wrong...)
