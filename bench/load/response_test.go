@@ -124,6 +124,7 @@ func TestResponse(t *testing.T) {
 		{name: "HEAD with length", head: true, text: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nREST", status: 200, rest: "REST"},
 		{name: "HEAD chunked", head: true, text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nREST", status: 200, rest: "REST"},
 		{name: "204", text: "HTTP/1.1 204 No Content\r\n\r\nREST", status: 204, rest: "REST"},
+		{name: "204 with a length", text: "HTTP/1.1 204 No Content\r\nContent-Length: 1\r\n\r\n", status: 204, closing: true},
 		{name: "304 with length", text: "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\nREST", status: 304, rest: "REST"},
 		{name: "interim answers", text: "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 1\r\n\r\naREST", status: 201, body: 1, rest: "REST"},
 		{name: "switching protocols", text: "HTTP/1.1 101 Switching Protocols\r\n\r\nREST", status: 101, rest: "REST"},
@@ -234,6 +235,7 @@ func FuzzResponse(f *testing.F) {
 		"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\nConnection: close\r\nContent-Length: 1\r\n\r\na",
 		"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n\r\nto the end",
 		"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n",
+		"HTTP/1.1 204 No Content\r\nContent-Length: 1\r\n\r\n",
 		"HTTP/1.1 200 OK\nContent-Length: 1\n\na",
 	} {
 		f.Add([]byte(text), uint64(0x9249), false)
@@ -254,7 +256,11 @@ func FuzzResponse(f *testing.F) {
 		if once.err != nil {
 			return
 		}
-		if other, ok := readByNetHTTP(data, bodyless); ok && other != once {
+		other, ok := readByNetHTTP(data, bodyless)
+		if once.status < 200 || once.status == 204 {
+			other.closing = other.closing || once.closing // a server that announces a body may send it anyway
+		}
+		if ok && other != once {
 			t.Fatalf("%+v, net/http: %+v", once, other)
 		}
 	})
