@@ -199,7 +199,7 @@ func Fill[T any](d *Decoder, n *syntax.Node, key string, fields []Field[T], into
 }
 
 // KeysNear returns the keys of a table for the message about an unknown key, whose key path is at: all, or of many
-// those that are spelt nearly so, else the first, with the page that describes the rest.
+// the similar ones, or the first if there are none, with the page that describes the rest.
 func KeysNear(at, name string, keys []string) string {
 	const most, shown = 8, 5
 	if len(keys) <= most {

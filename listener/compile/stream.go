@@ -112,30 +112,34 @@ func (a *Response) share(clock func(rate float64) *traffic.Clock) {
 
 // Step returns the time from an item to the next one. part says where that is in the distribution.
 func (s *Stream) Step(before, next *stream.Item, part float64) time.Duration {
-	lengths := s.Gap
-	if next.After >= 0 && s.Afters != nil {
-		lengths = s.Afters[next.After]
-	}
-	switch {
-	case before.With == item.WithNext || next.With == item.WithPrevious:
+	if before.With == item.WithNext || next.With == item.WithPrevious {
 		return 0
-	case lengths != nil:
-		return lengths(part)
+	}
+	if next.After >= 0 && s.Afters != nil {
+		after := s.Afters[next.After]
+		if after == nil { // it is 0
+			return 0
+		}
+		return after(part)
+	}
+	return s.step(part)
+}
+
+// step returns the time to an item without a time of its own.
+func (s *Stream) step(part float64) time.Duration {
+	switch {
+	case s.Gap != nil:
+		return s.Gap(part)
 	case s.Clock != nil:
 		return time.Duration(float64(time.Second) / s.Demand)
 	}
 	return 0
 }
 
-// Pause returns the time before an iteration of an endless loop if no item of the one before took a step: the gap, or
-// the time that an item has instead. part is as for Step.
-func (s *Stream) Pause(part float64) (pause time.Duration) {
-	switch {
-	case s.Gap != nil:
-		pause = s.Gap(part)
-	case s.Clock != nil:
-		pause = time.Duration(float64(time.Second) / s.Demand)
-	}
+// Pause returns the time before an iteration of an endless loop if no item of the one before took a step: that of an
+// item without a time of its own, or else the first one of an item that has one. part is as for Step.
+func (s *Stream) Pause(part float64) time.Duration {
+	pause := s.step(part)
 	for i := 0; i < len(s.Afters) && pause == 0; i++ {
 		if after := s.Afters[i]; after != nil {
 			pause = after(part)

@@ -83,6 +83,7 @@ func TestFlow_Times(t *testing.T) {
 			"truncated, without end":      {"{stream: [{times: forever, data: a}], pace: {gap: 1s}}, fault: {type: truncate}", nil, "0 a, 1000 a, 2000 a, 3000 a, 4000 a, 5000 a, 6000 a, 7000 a, 8000 a, 9000 a fault"},
 			"shared, alone":               {"{stream: [{times: 3, data: a}], pace: {gap: 10ms, shared: 1000/s}}", nil, "0 a, 10 a, 20 a complete"},
 			"shared, beyond":              {"{stream: [{times: 3, data: a}], pace: {gap: 10ms, shared: 50/s}}", nil, "0 a, 20 a, 40 a complete"},
+			"shared, at once":             {"{stream: [{data: a}, {data: b, after: 0ms}, {data: c}], pace: {shared: 50/s}}", nil, "0 ab, 20 c complete"},
 			"shared, no gap":              {"{stream: [{times: 3, data: a}], pace: {shared: 50/s}}", nil, "0 a, 20 a, 40 a complete"},
 		} {
 			if err := s.Apply(config.Parse("m.yml", []byte("- endpoint: {path: /, response: "+c.response+"}"))); err != nil {

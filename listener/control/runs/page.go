@@ -126,7 +126,10 @@ type unmatchedGroup struct {
 func grouped(all []UnmatchedReport) (groups []unmatchedGroup) {
 	at := map[string]int{}
 	for _, u := range all {
-		_, key, _ := strings.Cut(strings.TrimPrefix(u.Reason, "no endpoint is declared for "+u.Method+" "+u.Path), "; ")
+		key := strings.TrimPrefix(u.Reason, "no endpoint is declared for "+u.Method+" "+u.Path)
+		if _, rest, found := strings.Cut(key, "; "); found {
+			key = rest
+		}
 		key, _, _ = strings.Cut(key, " (")
 		i, known := at[key]
 		if !known {

@@ -564,11 +564,14 @@ func TestReport_GroupsUnmatchedRequests(t *testing.T) {
 		}
 		all = append(all, UnmatchedReport{Method: "GET", Path: path, Status: 404, Count: 2, Reason: reason})
 	}
+	for _, reason := range []string{"it broke (once)", "it did not begin"} {
+		all = append(all, UnmatchedReport{Method: "GET", Path: "/", Status: 404, Count: 2, Reason: reason})
+	}
 	var got []string
 	for _, g := range grouped(all) {
 		got = append(got, fmt.Sprintf("%s %d %d", g.Path, g.Count, g.Others))
 	}
-	if want := []string{"/wp/0; x 60 29", "/wp/1; x 60 29", "/wp/2; x 60 29"}; !slices.Equal(got, want) {
+	if want := []string{"/wp/0; x 60 29", "/wp/1; x 60 29", "/wp/2; x 60 29", "/ 2 0", "/ 2 0"}; !slices.Equal(got, want) {
 		t.Errorf("groups %q, want %q", got, want)
 	}
 }

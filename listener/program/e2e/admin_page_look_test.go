@@ -170,7 +170,7 @@ func TestReport_OnEveryScreen(t *testing.T) {
 		}
 		for _, found := range js[[]string](p, `[...document.querySelectorAll("svg.chart")].flatMap((svg) => {
 			const ticks = [...svg.querySelectorAll(".tick")].map((e) => [e.textContent, e.getBoundingClientRect()]);
-			const small = ticks.filter(([, r]) => Math.round(r.height) < 9).map(([text, r]) => text + " is " + r.height + " high");
+			const small = ticks.filter(([, r]) => r.height < 8.9).map(([text, r]) => text + " is " + r.height + " high");
 			const under = ticks.filter(([text, r], i) => ticks.slice(i + 1).some(([, s]) => r.left < s.right && s.left < r.right && r.top + 4 < s.bottom && s.top + 4 < r.bottom)).map(([text]) => text + " is written over");
 			return [...small, ...under].map((text) => svg.querySelector("title").textContent + ": " + text);
 		})`) {

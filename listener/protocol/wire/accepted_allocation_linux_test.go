@@ -18,7 +18,7 @@ func TestAccepted_WhatADeadlineCosts(t *testing.T) {
 	_, server := accept(t, "0.0.0.0")
 	must(t, server.SetReadDeadline(time.Unix(1, 0)))
 	var b [1]byte
-	if got := allocations(100, func() { _, _ = server.Read(b[:]) }); got > 1 {
+	if got := testing.AllocsPerRun(100, func() { _, _ = server.Read(b[:]) }); got > 1 {
 		t.Errorf("got %v allocations, want at most 1", got)
 	}
 }
@@ -70,7 +70,7 @@ func TestAllocations_OfShortConnections(t *testing.T) {
 	l.Share = func(c *Connection) { _ = c.Serve() }
 	l.Resume = func(*Connection) { t.Error("it was not shared") }
 	request, b := []byte("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"), make([]byte, 100)
-	if got := allocations(100, func() {
+	if got := testing.AllocsPerRun(100, func() {
 		ends, _ := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0) // fails below
 		_, _ = unix.Write(ends[1], request)
 		conn := l.Adopt(&accepted{fd: ends[0]})

@@ -16,7 +16,7 @@ func TestAllocations_OfReading(t *testing.T) {
 	} {
 		conn := served(New(nil, slog.New(slog.DiscardHandler)), stub{}).Adopt(&again{request: request})
 		wrong := 0
-		got := allocations(200, func() {
+		got := testing.AllocsPerRun(200, func() {
 			if conn.next() != nil {
 				wrong++
 			} else if _, err := conn.answer(); err != nil {
