@@ -20,6 +20,7 @@ import (
 	"github.com/valyala/fasthttp"
 	"go.uber.org/goleak"
 
+	"mockserver/internal/harness"
 	"mockserver/internal/harness/volume"
 	"mockserver/internal/histogram"
 )
@@ -184,14 +185,9 @@ func TestLoadNoResponse(t *testing.T) {
 }
 
 func TestLoadRefused(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	_ = l.Close() // nothing listens on the address any more
 	checkLeaks(t)
-	_, err = simple(address).Run(t.Context())
+	address := harness.UnusedAddresses(t, 1)[0]
+	_, err := simple(address).Run(t.Context())
 	if want := "connect to " + address + ": connection refused"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
@@ -235,7 +231,7 @@ func TestLoadChecks(t *testing.T) {
 // generator does not retry without a pause.
 func TestLoadServerGoes(t *testing.T) {
 	checkLeaks(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", harness.UnusedAddresses(t, 1)[0]) // or another program's server may get the rest of the load
 	if err != nil {
 		t.Fatal(err)
 	}

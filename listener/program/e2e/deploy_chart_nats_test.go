@@ -79,7 +79,7 @@ func startNATSOf(t *testing.T, r rendered, n int) {
 		t.Fatalf("%d routes for %d servers in\n%s", routes, n, conf)
 	}
 	places := []string{"0.0.0.0:8222", "127.0.0.1:-1", "0.0.0.0:4222", "127.0.0.1:-1"}
-	routed := unusedAddresses(t, n)
+	routed := harness.UnusedAddresses(t, n)
 	for i, address := range routed {
 		places = append(places, fmt.Sprintf("mock-mockserver-nats-%d.mock-mockserver-nats:6222", i), address)
 	}

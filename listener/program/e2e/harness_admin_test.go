@@ -3,10 +3,7 @@ package e2e_test
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"regexp"
 	"slices"
@@ -19,6 +16,8 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"mockserver/internal/harness"
 )
 
 // AdminDocument is the OpenAPI document of the admin API, as returned by the program. Responses
@@ -239,24 +238,7 @@ func Metric(t *testing.T, families map[string]*dto.MetricFamily, name string, la
 // Free returns an address of the loopback interface on which nothing listens.
 func Free(t *testing.T) string {
 	t.Helper()
-	return unusedAddresses(t, 1)[0]
-}
-
-// unusedAddresses returns addresses of n free ports, which the system does not assign to other
-// programs that request any free port. They are for programs that must know each other's addresses
-// before they are started.
-func unusedAddresses(t testing.TB, n int) []string {
-	t.Helper()
-	var list []string
-	for len(list) < n {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(18_000)))
-		if err != nil {
-			continue // it is taken
-		}
-		defer l.Close() // after all of them are taken
-		list = append(list, l.Addr().String())
-	}
-	return list
+	return harness.UnusedAddresses(t, 1)[0]
 }
 
 // containsAll reports whether s contains all of the parts.

@@ -243,7 +243,7 @@ func TestReplicas_TheServerIsAway(t *testing.T) {
 // counted here.
 func TestReplicas_InACluster(t *testing.T) {
 	t.Parallel()
-	routed, dir := unusedAddresses(t, 3), t.TempDir()
+	routed, dir := harness.UnusedAddresses(t, 3), t.TempDir()
 	var files []string
 	for i, route := range routed {
 		files = append(files, harness.WriteFile(t, dir, fmt.Sprint(i, ".conf"), fmt.Sprintf(
