@@ -104,7 +104,6 @@ mockserver/listener -> mockserver/dispatcher
 mockserver/listener -> mockserver/fetcher
 mockserver/listener -> mockserver/listener/compile
 mockserver/listener -> mockserver/listener/memory/data
-mockserver/listener -> mockserver/listener/memory/shared
 mockserver/listener -> mockserver/listener/observe/arrivals
 mockserver/listener -> mockserver/listener/observe/probe
 mockserver/listener -> mockserver/listener/observe/record
@@ -123,7 +122,6 @@ mockserver/listener/compile -> mockserver/config/syntax
 mockserver/listener/compile -> mockserver/fetcher
 mockserver/listener/compile -> mockserver/fetcher/upstream
 mockserver/listener/compile -> mockserver/listener/memory/data
-mockserver/listener/compile -> mockserver/listener/memory/shared
 mockserver/listener/compile -> mockserver/listener/observe/record
 mockserver/listener/compile -> mockserver/listener/observe/recording
 mockserver/listener/compile -> mockserver/listener/reply
@@ -260,7 +258,6 @@ mockserver/listener/compile/negotiate -> mockserver/matcher
 mockserver/listener/compile/traffic -> mockserver/config/item
 mockserver/listener/compile/traffic -> mockserver/config/policy
 mockserver/listener/compile/traffic -> mockserver/config/syntax
-mockserver/listener/compile/traffic -> mockserver/listener/memory/shared
 mockserver/listener/compile/traffic -> mockserver/listener/observe/record
 mockserver/listener/compile/traffic -> mockserver/listener/reply
 mockserver/listener/compile/traffic -> mockserver/matcher

@@ -56,9 +56,9 @@ func everything() (endpoints []Endpoint, file string) {
 				Pace: &Pace{First: &Latency{Min: time.Second}, Gap: &Latency{Median: time.Second, Sigma: 0.5}, Shared: "2/m", Head: "at-once"}, Heartbeat: time.Second, MaxDuration: time.Minute, NoResume: true}},
 			{Response: Response{Stream: []StreamItem{{Line: []any{1}, Separator: "rs"}, {Body: "b", After: &Latency{Min: time.Second}}, {Base64: "AA=="}}, Pace: &Pace{From: "testdata/pace.csv", Unit: "ms", Head: "at-once"}}},
 		},
-		Select: SelectSequence, Per: "host", Scope: "replica",
-		Latency: latency, Fault: &Fault{Type: "reset", Rate: 0.5, Of: OfConnection}, RateLimit: &RateLimit{Max: 5, Window: time.Minute, By: "host", Algorithm: "fixed-window", Scope: "shared"},
-		Capacity: &Capacity{Concurrent: 1, Queue: 2, Scope: "replica"}, Webhooks: []Webhook{hook, {URL: "http://b.test"}},
+		Select: SelectSequence, Per: "host",
+		Latency: latency, Fault: &Fault{Type: "reset", Rate: 0.5, Of: OfConnection}, RateLimit: &RateLimit{Max: 5, Window: time.Minute, By: "host", Algorithm: "fixed-window"},
+		Capacity: &Capacity{Concurrent: 1, Queue: 2}, Webhooks: []Webhook{hook, {URL: "http://b.test"}},
 		Doc: Doc{Query: []QueryParam{{Name: "a", Type: "int"}}, Body: map[string]any{"a": 1}, Tags: []string{"t"}, Summary: "s", Description: "d", RouterName: "r"},
 	}, {Path: "/y", Response: Response{Body: []any{"{{a|default:\"x\"}}", 1.5}}, Latency: &Latency{Median: time.Second, Sigma: 0.5}}}
 	file = `
@@ -76,9 +76,9 @@ func everything() (endpoints []Endpoint, file string) {
           {items: [{data: d, after: 1s}], times: forever, if: host = a}],
         pace: {first: 1s, gap: {median: 1s, sigma: 0.5}, shared: 2/m, head: at-once}, heartbeat: 1s, max-duration: 1m, resume: false},
        {stream: [{line: [1], separator: rs}, {body: b, after: 1s}, {base64: AA==}], pace: {from: testdata/pace.csv, unit: ms, head: at-once}}],
-     select: sequence, per: host, scope: replica,
+     select: sequence, per: host,
      latency: {min: 1ms, max: 1s, p50: 20ms, p99.9: 120ms, failure-rate: 0.25, timeout-rate: 0.5, timeout: 1m}, fault: {type: reset, rate: 0.5, of: connection},
-     rate-limit: {max-requests: 5, window: 1m, key-fn: host, algorithm: fixed-window, scope: shared}, capacity: {concurrent: 1, queue: 2, scope: replica},
+     rate-limit: {max-requests: 5, window: 1m, key-fn: host, algorithm: fixed-window}, capacity: {concurrent: 1, queue: 2},
      webhooks: [{method: put, url: 'https://a.test/{{path}}', headers: {X-A: 1}, body: {a: '{{host}}'}, if: host = a, on: [201, 500], sleep-time: 0, timeout: 1s,
          retry: {attempts: 2, backoff: 1s, max-backoff: 1m}, sign: {secret: s, header: X-Sign, scheme: stripe}, ca: ca.pem, cert: cert.pem, key: key.pem, insecure: true}, {url: 'http://b.test'}],
      query: {a: int}, body: {a: 1}, tag: t, summary: s, description: d, router-name: r}

@@ -28,7 +28,6 @@ type Endpoint struct {
 	Responses []Outcome
 	Select    string
 	Per       string // an operand: each of its values has its own turn in a sequence
-	Scope     string // "replica" (also "") or "shared": which replicas take turns together
 
 	// A nil field does not apply: an endpoint has no limits unless it declares them.
 	Latency   *Latency
@@ -161,7 +160,6 @@ type RateLimit struct {
 	Window    time.Duration // 0 means 15 minutes
 	By        string        `key:"key-fn"` // "remote-addr" (also ""), "host", "header-params.x", "query-params.x" or "path-params.x"
 	Algorithm string        // "sliding-window" (also ""), "fixed-window" or "token-bucket"
-	Scope     string        // "replica" (also "") or "shared"
 }
 
 // Webhook is a request that the server sends some time after a response.

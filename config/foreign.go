@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"mockserver/internal/wording"
 )
 
 // foreign is a group of names that other tools use for a key of the configuration, or of keys that
@@ -70,6 +72,9 @@ func foreignHint(at, name string, keys []string) (hint, key string) {
 	const longest = 64
 	if len(name) > longest {
 		return "", ""
+	}
+	if name == "scope" && slices.ContainsFunc(keys, func(key string) bool { return key == "key-fn" || key == "queue" || key == "select" }) {
+		return wording.ByReplica, ""
 	}
 	word := squeezed.Replace(strings.ToLower(name))
 	i := slices.IndexFunc(foreigns, func(f foreign) bool { return slices.Contains(strings.Fields(f.words), word) })

@@ -55,10 +55,7 @@ func TestSequences_PerIsRefusedElsewhere(t *testing.T) {
 	for text, want := range map[string]string{
 		"per: path-params.id\n    response: {}":                                          "m.yml:4:10: [0].endpoint.per: per needs select: sequence or sequence-hold",
 		"per: path-params.id\n    select: weighted\n    responses: [{}]":                 "per needs select: sequence or sequence-hold",
-		"scope: shared\n    response: {}":                                                "m.yml:4:12: [0].endpoint.scope: shared needs select: sequence or sequence-hold",
-		"scope: shared\n    select: weighted\n    responses: [{}]":                       "shared needs select: sequence or sequence-hold",
-		"scope: fleet\n    select: sequence\n    responses: [{}]":                        "expected replica or shared",
-		"if: shared-counter(\"a\") = 1\n    response: {}":                                "shared-counter accepts a name in quotes; only in responses, and with --shared-state",
+		"if: shared-counter(\"a\") = 1\n    response: {}":                                `unknown function "shared-counter" (each replica counts by itself: `,
 		"per: path-params.id x\n    select: sequence\n    responses: [{}]":               `m.yml:4:25: [0].endpoint.per: unexpected "x"; expected one operand`,
 		"per: \"\"\n    select: sequence\n    responses: [{}]":                           "[0].endpoint.per: is empty",
 		"per: total\n    let: {total: 1}\n    select: sequence\n    responses: [{}, {}]": "",
@@ -66,23 +63,6 @@ func TestSequences_PerIsRefusedElsewhere(t *testing.T) {
 		spec := config.Parse("m.yml", []byte("- endpoint:\n    path: /:id\n    method: GET\n    "+text+"\n"))
 		if got := listener.Check(spec, listener.Options{}).Error(); want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("%s\n\tsays %s\n\twant %s", text, got, want)
-		}
-	}
-}
-
-// Obtaining numbers that replicas share takes time, so they are not available while a request is
-// being matched.
-func TestShared_NumbersAreForReplies(t *testing.T) {
-	for text, fine := range map[string]bool{
-		`response: {body: '{{shared-counter("a")}}', headers: {X-A: '{{shared-sequence("a")}}'}}`: true,
-		`let: {id: '{{shared-counter("a")}}'}, response: {body: '{{id}}'}`:                        true,
-		`if: 'shared-sequence("a") = 1', response: {}`:                                            false,
-		`response: {body: '{{shared-counter("a", 1)}}'}`:                                          false,
-		`response: {body: '{{shared-counter()}}'}`:                                                false,
-	} {
-		err := listener.Check(config.Parse("m.yml", []byte("- endpoint: {path: /a, "+text+"}")), listener.Options{SharedState: "nats://127.0.0.1:1"}).Err()
-		if (err == nil) != fine || err != nil && !strings.Contains(err.Error(), "accepts a name in quotes; only in responses") {
-			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

@@ -21,7 +21,6 @@ func (s *Server) Counts() record.Counts {
 	if s.calls.Recorder != nil {
 		c = s.calls.Recorder.Counts()
 	}
-	c.SharedLocally, c.Replicas = s.compiler.Shared.Local(), s.compiler.Shared.Replicas()
 	c.WebSockets, c.Connections, c.AcceptFailures = s.WebSockets(), s.listener.Count(), s.listener.Failures()
 	c.HandshakeTime = s.listener.HandshakeTime()
 	c.RecordingDropped = s.compiler.Recordings.Dropped()

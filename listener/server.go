@@ -78,12 +78,9 @@ type Options struct {
 	// WebhookStore is a directory in which accepted webhooks survive a crash; "" for none. Only one
 	// server at a time may use it.
 	WebhookStore string
-	// SharedState is where replicas keep shared rate limits, counters and turns:
-	// "nats://HOST:PORT"; "" for none.
-	SharedState string
-	NoWebhooks  bool // webhooks are checked like the rest, but not sent
-	NoLatency   bool // latencies are not waited for; requests that fail or time out do so immediately
-	NoFaults    bool // faults do not happen
+	NoWebhooks   bool // webhooks are checked like the rest, but not sent
+	NoLatency    bool // latencies are not waited for; requests that fail or time out do so immediately
+	NoFaults     bool // faults do not happen
 	// Dynamic answers requests to operations of OpenAPI documents with a newly generated body, as
 	// if they had the header "Prefer: dynamic=true", unless they prefer something else.
 	Dynamic bool
@@ -195,9 +192,6 @@ func Start(spec *config.Spec, opts Options) (*Server, error) {
 	s := newServer(opts)
 	err := s.openCertificates()
 	if err == nil {
-		err = s.openShared()
-	}
-	if err == nil {
 		err = s.Apply(spec)
 	}
 	if err == nil {
@@ -268,7 +262,7 @@ func (o *Options) complete() {
 func (o *Options) compile() compile.Options {
 	return compile.Options{
 		Log: o.Logger, Env: o.Env, Seed: o.Seed, MaxBody: o.MaxBody, MaxMessage: o.MaxMessage, MaxResponse: o.MaxResponse,
-		StateMemory: o.StateMemory, SharedState: o.SharedState != "", TrustForwarded: o.TrustForwarded,
+		StateMemory: o.StateMemory, TrustForwarded: o.TrustForwarded,
 		NoWebhooks: o.NoWebhooks, NoLatency: o.NoLatency, NoFaults: o.NoFaults, Dynamic: o.Dynamic,
 	}
 }

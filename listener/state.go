@@ -5,23 +5,10 @@ import (
 	"fmt"
 
 	"mockserver/listener/memory/data"
-	"mockserver/listener/memory/shared"
 )
 
 // defaultStateMemory is the default of Options.StateMemory.
 const defaultStateMemory = 1 << 30
-
-// openShared connects to the state that replicas share, if there is one.
-func (s *Server) openShared() error {
-	if s.opts.SharedState == "" {
-		return nil
-	}
-	at, err := shared.Parse(s.opts.SharedState)
-	if err == nil {
-		s.compiler.Shared, err = shared.Open(at, s.log)
-	}
-	return err
-}
 
 // loadState applies the changes to rows that are in the file Options.State.
 func (s *Server) loadState() error {

@@ -94,7 +94,7 @@ func (e *expr) find(r *matcher.Request, fr *frame) value.Value {
 		return e.fromLoop(r, fr)
 	case opStreamIndex:
 		return value.OfInt(int64(fr.index), r)
-	case opRandomInt, opPick, opFake, opCounter, opShared, opRandomText, opRandomHex:
+	case opRandomInt, opPick, opFake, opCounter, opRandomText, opRandomHex:
 		return e.call(r, fr)
 	case opRow:
 		return e.fromRow(r)
@@ -207,8 +207,6 @@ func (e *expr) call(r *matcher.Request, fr *frame) value.Value {
 		of := e.args[0].eval(r, fr)
 		fr.spend(len(of.Raw), r)
 		return value.OfInt(int64(e.counter.keyed.Next(of.Text(r)))+1, r)
-	case opShared:
-		return value.OfInt(e.shared(), r)
 	case opRandomText:
 		return e.randomText(textCharacters, r, fr)
 	case opRandomHex:

@@ -34,7 +34,6 @@ const (
 	opPick
 	opFake
 	opCounter
-	opShared
 	opRandomText
 	opRandomHex
 	opRow
@@ -59,7 +58,6 @@ type expr struct {
 	fake    *fake.Data                           // opFake
 	read    func(r *matcher.Request) value.Value // opRequest and similar opcodes; see roots
 	counter *counter                             // opCounter
-	shared  func() int64                         // opShared
 	filters []filter
 }
 

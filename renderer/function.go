@@ -21,9 +21,6 @@ var functions = map[string]struct {
 	"counter":    {opCounter, `a name in quotes, and optionally a value that is counted separately: counter("orders", path-params.user)`},
 	"sequence":   {opCounter, `a name in quotes: sequence("orders")`},
 
-	"shared-counter":  {opShared, `a name in quotes; only in responses, and with --shared-state: shared-counter("orders")`},
-	"shared-sequence": {opShared, `a name in quotes; only in responses, and with --shared-state: shared-sequence("orders")`},
-
 	"random-text": {opRandomText, "a whole number from 1 to 1024: random-text(14)"},
 	"random-hex":  {opRandomHex, "a whole number from 1 to 1024: random-hex(32)"},
 }
@@ -54,7 +51,7 @@ func (s *scanner) function(t token) (expr, bool) {
 		if ok = name != "" && len(args) == 1; ok {
 			return s.fake(t, name)
 		}
-	case opCounter, opShared:
+	case opCounter:
 		ok = s.counts(&e, t.text, name)
 	case opRandomText, opRandomHex:
 		ok = len(args) == 1 && isLength(&args[0])
@@ -71,17 +68,11 @@ func (s *scanner) counts(e *expr, function, name string) bool {
 	if function == "counter" {
 		most = 2
 	}
-	switch {
-	case name == "" || len(e.args) > most:
+	if name == "" || len(e.args) > most || s.scope.Counters == nil {
 		return false
-	case e.op == opShared && s.scope.Shared != nil:
-		e.shared = s.scope.Shared(name, function == "shared-sequence")
-		return true
-	case e.op == opCounter && s.scope.Counters != nil:
-		e.counter, e.args = s.scope.Counters.named(function, name), e.args[1:]
-		return true
 	}
-	return false
+	e.counter, e.args = s.scope.Counters.named(function, name), e.args[1:]
+	return true
 }
 
 // arguments parses "(a, b, …)". The values may be function calls.

@@ -130,6 +130,8 @@ func kindOfData(path string) string {
 // functionHint is like hint, for the name of an unknown function.
 func (s *scanner) functionHint(name string, known []string) string {
 	switch _, isFilter := filters[name]; {
+	case name == "shared-counter" || name == "shared-sequence":
+		return wording.ByReplica
 	case name == "random":
 		return " (write random, or random-int(1, 100))"
 	case s.isVariable(name):

@@ -33,7 +33,7 @@ func (e *expr) changes() int {
 	switch e.op {
 	case opLoopItem, opLoopIndex, opLoopFirst, opLoopLast:
 		return e.index
-	case opRandom, opRandomInt, opPick, opFake, opCounter, opShared, opRandomText, opRandomHex:
+	case opRandom, opRandomInt, opPick, opFake, opCounter, opRandomText, opRandomHex:
 		return anyTurn
 	}
 	return noLoop

@@ -28,8 +28,4 @@ type Scope struct {
 	// Counters contains the counters for counter("name"). If it is nil, a template that uses one
 	// does not compile.
 	Counters *Counters
-	// Shared returns a function that returns the next number that replicas share under a name,
-	// without gaps if strict is set; that function may wait. Shared is nil for texts rendered while
-	// a request is matched.
-	Shared func(name string, strict bool) (next func() int64)
 }

@@ -25,7 +25,7 @@ func check(e *Endpoint, key string, node *syntax.Node, reported map[string]bool)
 	}
 	if e.Resource == nil { // a resource checks its own policies and outcomes
 		checkUnseen(c, e.Fault, []string{"response"})
-		checkOutcomes(c, selection{outcomes: e.Responses, by: e.Select, per: e.Per, shared: e.SharesTurns(), fault: e.Fault, latency: e.Latency, finds: finds})
+		checkOutcomes(c, selection{outcomes: e.Responses, by: e.Select, per: e.Per, fault: e.Fault, latency: e.Latency, finds: finds})
 		e.Group.Check(c, e.Path.Value, nil)
 	}
 	return c.Problems

@@ -47,7 +47,6 @@ type Endpoint struct {
 	Responses []Outcome
 	Select    string
 	Per       syntax.Text // an operand: each of its values has its own turn in a sequence; empty for one turn
-	Scope     string      // the scope of turns: one of policy.LimitScopes, also "" for the first
 
 	policy.Group
 
@@ -88,7 +87,6 @@ var EndpointFields = slices.Concat(
 		table.By[Endpoint](table.Row{Key: "responses", Doc: "several answers, of which each request gets one", Kinds: table.Lists, Form: "a list of answers, each a map", Item: &table.Row{Kinds: table.Maps, Table: table.Rows(outcomeFields)}}, decodeOutcomes),
 		table.Of[Endpoint](table.Row{Key: "select", Doc: "how one of responses is chosen: weighted (the default), sequence or sequence-hold", Kinds: table.Texts, Enum: selects}),
 		table.Of[Endpoint](table.Row{Key: "per", Doc: "an operand: each of its values has its own turn in a sequence", Kinds: table.Texts, Filled: true}),
-		table.Of[Endpoint](table.Row{Key: "scope", Doc: "which replicas take turns together in a sequence: replica (the default) for each on its own, or shared for all with the same --shared-state", Kinds: table.Texts, Enum: policy.LimitScopes}),
 	},
 	policy.ResponseKeys[Endpoint](""),
 	policy.LimitKeys[Endpoint]("requests"),
@@ -164,9 +162,6 @@ func (e *Endpoint) Condition() string {
 // Unsaid reports whether the endpoint has a key that OpenAPI cannot express. The content of its
 // response is not considered.
 func (e *Endpoint) Unsaid() bool { return table.Unsaid(EndpointFields, e) }
-
-// SharesTurns reports whether all replicas share the turns of the endpoint.
-func (e *Endpoint) SharesTurns() bool { return e.Scope == policy.LimitScopes[1] }
 
 // Claim sets the method and path of an endpoint that was made in Go in its problems. It modifies ps
 // and returns it.

@@ -88,7 +88,6 @@ type selection struct {
 	outcomes []Outcome
 	by       string        // Endpoint.Select
 	per      syntax.Text   // Endpoint.Per
-	shared   bool          // replicas share the turns
 	fault    *policy.Fault // of the endpoint; nil for none
 	latency  *policy.Latency
 	finds    bool // the endpoint finds rows
@@ -99,14 +98,8 @@ func inTurn(by string) bool { return by == SelectSequence || by == SelectSequenc
 
 // checkOutcomes checks several answers, and the way in which one is selected.
 func checkOutcomes(c *table.Checker, s selection) {
-	const sequence = " needs select: " + SelectSequence + " or " + SelectSequenceHold + ", whose answers come in turn"
-	if !inTurn(s.by) && !c.Faulty("select") {
-		if s.per.Value != "" {
-			c.Wrong("per"+sequence, "per")
-		}
-		if s.shared {
-			c.Wrong("shared"+sequence, "scope")
-		}
+	if s.per.Value != "" && !inTurn(s.by) && !c.Faulty("select") {
+		c.Wrong("per needs select: "+SelectSequence+" or "+SelectSequenceHold+", whose answers come in turn", "per")
 	}
 	if len(s.outcomes) == 0 {
 		if s.by != "" && !c.Faulty("responses") {

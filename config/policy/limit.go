@@ -22,8 +22,6 @@ type RateLimit struct {
 	Algorithm string        // one of LimitAlgorithms; "" means the first
 	Window    time.Duration // 0 means DefaultWindow
 	Max       int           `key:"max-requests"` // requests in a window; 0 means DefaultMaxRequests
-	// Scope says which replicas count together, one of LimitScopes; "" means the first.
-	Scope string
 	// By says how clients are distinguished: "remote-addr" (also ""), "host", the name of a header,
 	// "header-params.X", "query-params.x" or "path-params.x".
 	By string `key:"key-fn"`
@@ -33,16 +31,11 @@ type RateLimit struct {
 // modified.
 var LimitAlgorithms = []string{"sliding-window", "fixed-window", "token-bucket"}
 
-// LimitScopes say who counts the requests of a rate limit: each replica for itself, which is the
-// default, or all replicas together. The slice must not be modified.
-var LimitScopes = []string{"replica", "shared"}
-
 // Capacity limits how many requests of an endpoint are served concurrently, and how many wait in a
 // queue. Further requests are answered with 503.
 type Capacity struct {
-	Concurrent int    // above 0
-	Queue      int    // 0 lets none wait
-	Scope      string // "replica"; "" means the same
+	Concurrent int // above 0
+	Queue      int // 0 lets none wait
 }
 
 // Defaults of rate limits.
@@ -68,20 +61,15 @@ var rateLimitFields = []table.Field[RateLimit]{
 	table.Of[RateLimit](table.Row{Key: "key-fn", Doc: "what distinguishes clients: remote-addr (the default), host, a header, or header-params.x, query-params.x, path-params.x",
 		Kinds: table.Texts, Filled: true, Pattern: keyPattern, Form: keyForm}), // checked later, because its validity may depend on the path
 	table.Of[RateLimit](table.Row{Key: "algorithm", Doc: "how requests are counted: sliding-window (the default), fixed-window or token-bucket", Kinds: table.Texts, Enum: LimitAlgorithms}),
-	table.Of[RateLimit](table.Row{Key: "scope", Doc: "which replicas count together: replica (the default) for each on its own, or shared for all with the same --shared-state", Kinds: table.Texts, Enum: LimitScopes}),
 }
 
 var capacityFields = []table.Field[Capacity]{
 	table.Of[Capacity](table.Row{Key: "concurrent", Doc: "how many requests are served at once", Required: true, Kinds: table.Numbers, Min: 1, Max: maxConcurrent}),
 	table.Of[Capacity](table.Row{Key: "queue", Doc: "how many more may wait, in order of arrival, 0 by default; any others are answered with 503", Kinds: table.Numbers, Min: 0, Max: maxConcurrent}),
-	table.Of[Capacity](table.Row{Key: "scope", Doc: "replica, as each replica has its own capacity", Kinds: table.Texts, Enum: LimitScopes}),
 }
 
 // keyPattern matches the keys that limitKeyFault accepts, and few other texts.
 const keyPattern = `^((query|path)-params\..+|(header-params\.)?[A-Za-z0-9!#$%&'*+.^_` + "`" + `|~-]+)$`
-
-// IsShared reports whether all replicas count together.
-func (l *RateLimit) IsShared() bool { return l.Scope == LimitScopes[1] }
 
 func (l *RateLimit) replies() []Reply {
 	return []Reply{{http.StatusTooManyRequests, "the rate limit is exceeded"}}
@@ -96,10 +84,6 @@ func (l *RateLimit) check(c *table.Checker, path string, at []string) {
 	if l.Max > maxLogged && (l.Algorithm == "" || l.Algorithm == LimitAlgorithms[0]) {
 		c.Wrong(fmt.Sprintf("%d requests in a window; expected 1 to %d with %s, or another algorithm: %s or %s",
 			l.Max, maxLogged, LimitAlgorithms[0], LimitAlgorithms[1], LimitAlgorithms[2]), table.Below(at, "max-requests")...)
-	}
-	if l.IsShared() && (l.Algorithm == "" || l.Algorithm == LimitAlgorithms[0]) {
-		c.Wrong(fmt.Sprintf("%s needs the time of each request, which replicas do not share; expected the algorithm %s or %s",
-			LimitAlgorithms[0], LimitAlgorithms[1], LimitAlgorithms[2]), table.Below(at, "scope")...)
 	}
 	what, warning := limitKeyFault(l.By, path)
 	if key := table.Below(at, "key-fn"); warning {
@@ -165,11 +149,4 @@ func (p *Capacity) varies(connections int) string {
 		wording.Count(most, "request"), connections, most)
 }
 
-func (p *Capacity) check(c *table.Checker, _ string, at []string) {
-	if c.Faulty(at...) {
-		return
-	}
-	if p.Scope == LimitScopes[1] {
-		c.Wrong("requests wait in the replica that received them, so replicas cannot share a capacity; expected "+LimitScopes[0], table.Below(at, "scope")...)
-	}
-}
+func (p *Capacity) check(*table.Checker, string, []string) {}

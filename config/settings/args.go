@@ -65,7 +65,7 @@ func Read(args []string, getenv func(string) string) (Settings, error) {
 			f.Apply(&s, f.Initial)
 		}
 	}
-	r := argReader{flags: flags.Reader[Settings]{Flags: table, Into: &s, Help: "mockserver", Words: commandNames(), Note: s.note}}
+	r := argReader{flags: flags.Reader[Settings]{Flags: table, Into: &s, Help: "mockserver", Words: commandNames(), Note: s.note, Gone: map[string]string{"shared-state": wording.ByReplica}}}
 	r.flags.Word = r.word
 	r.flags.Read(args)
 	s.Command = cmp.Or(s.Command, "serve")
@@ -78,6 +78,9 @@ func Read(args []string, getenv func(string) string) (Settings, error) {
 	}
 	if s.Command != "version" && s.Command != "schema" {
 		r.flags.Environment(getenv)
+		if getenv("MOCKSERVER_SHARED_STATE") != "" {
+			r.flags.Wrong("environment variable MOCKSERVER_SHARED_STATE: unknown%s", wording.ByReplica)
+		}
 	}
 	r.checkTLS()
 	s.defaults = defaultFiles(getenv)

@@ -7,7 +7,7 @@ import (
 
 func TestSettings_GivenAreShownWithoutSecrets(t *testing.T) {
 	env := map[string]string{"MOCKSERVER_ADMIN_TOKEN": "hidden-1", "PORT": "81", "MOCKSERVER_GRACE": ""}
-	s, err := Read([]string{"-c", "a.yml", "--config=b.yml", "--sentry-dsn", "https://hidden-2@h/1", "--no-cors", "--shared-state", "tls://ann:hidden-4@h:1"}, func(name string) string { return env[name] })
+	s, err := Read([]string{"-c", "a.yml", "--config=b.yml", "--sentry-dsn", "https://hidden-2@h/1", "--no-cors", "--mocks", "https://ann:hidden-4@h/m.yml"}, func(name string) string { return env[name] })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestSettings_GivenAreShownWithoutSecrets(t *testing.T) {
 		{"--grace", "MOCKSERVER_GRACE", "10s", true},
 		{"--admin-token", "MOCKSERVER_ADMIN_TOKEN", "(not shown)", false},
 		{"--sentry-dsn", "SENTRY_DSN", "(not shown)", false},
-		{"--shared-state", "MOCKSERVER_SHARED_STATE", "tls://xxxxx@h:1", false},
+		{"--mocks", "MOCKS", "https://xxxxx@h/m.yml", false},
 	} {
 		if got[want.Flag] != want {
 			t.Errorf("got %+v, want %+v", got[want.Flag], want)

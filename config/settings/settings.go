@@ -54,7 +54,6 @@ type Settings struct {
 
 	MaxPendingWebhooks int    // maximum number of waiting webhooks
 	WebhookStore       string // a directory; "" for none
-	SharedState        string // a URL of NATS; "" for none
 	NoWebhooks         bool   // webhooks are not sent
 	State              string // a file in which changes to rows are kept; "" for none
 	StateMemory        int    // memory for all changes to rows, in bytes

@@ -74,8 +74,8 @@ func TestFlagBeatsVariableBeatsDefault(t *testing.T) {
 
 func TestEveryMistakeOfTheCommandLineIsNamed(t *testing.T) {
 	_, err := Read([]string{"--prot", "80", "--port", "70000", "-f", "xml", "--port=1", "--no-cors=maybe", "serve", "more", "validate",
-		"--unmatched-status=199", "--max-body=0", "--host", "a:1", "--webhook-store=nats://ann:hidden@h:1", "--config"},
-		env("MOCKSERVER_GRACE", "soon", "PORT", "x", "MOCKSERVER_ACCESS_LOG", "yes", "MOCKS", ""))
+		"--unmatched-status=199", "--max-body=0", "--host", "a:1", "--webhook-store=nats://ann:hidden@h:1", "--shared-state", "nats://ann:hidden@h:1", "--config"},
+		env("MOCKSERVER_GRACE", "soon", "PORT", "x", "MOCKSERVER_ACCESS_LOG", "yes", "MOCKS", "", "MOCKSERVER_SHARED_STATE", "nats://ann:hidden@h:1"))
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -91,9 +91,11 @@ func TestEveryMistakeOfTheCommandLineIsNamed(t *testing.T) {
 		`--max-body: "0" is not valid; expected a number of bytes above 0`,
 		`--host: "a:1" is not valid; expected an IP address or a host name`,
 		`--webhook-store: "nats://xxxxx@h:1" is not valid; expected the name of a directory, which may be on a persistent volume (docs/kubernetes.md); webhooks are not stored in NATS`,
+		`--shared-state: no such flag (each replica counts by itself: divide a limit by the number of replicas, and begin numbers with the name of the replica; see docs/fleet.md); mockserver -h`,
 		`--config: missing value; expected the name of a file or a directory`,
 		`environment variable MOCKSERVER_ACCESS_LOG: "yes" is not valid`,
 		`environment variable MOCKSERVER_GRACE: "soon" is not valid; expected a duration, such as 10s`,
+		`environment variable MOCKSERVER_SHARED_STATE: unknown (each replica counts by itself: `,
 	}
 	got := strings.Split(err.Error(), "\n")
 	if len(got) != len(want) {

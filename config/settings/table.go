@@ -76,12 +76,6 @@ var table = flags.Table[Settings]{
 		Accepts: "the name of a directory, which may be on a persistent volume (docs/kubernetes.md); webhooks are not stored in NATS",
 		Doc:     "the directory in which accepted webhooks survive a crash",
 		Set:     func(s *Settings, v string) bool { s.WebhookStore = v; return v != "" && !strings.Contains(v, "://") }},
-	{Name: "shared-state", Env: "MOCKSERVER_SHARED_STATE", Value: "URL", Accepts: "nats://HOST:PORT",
-		Doc: "where replicas together count rate limits with scope: shared: nats://HOST:PORT",
-		Set: func(s *Settings, v string) bool {
-			s.SharedState = v
-			return strings.HasPrefix(v, "nats://") || strings.HasPrefix(v, "tls://")
-		}},
 	{Name: "state", Env: "MOCKSERVER_STATE", Value: "FILE", Accepts: "the name of a file",
 		Doc: "read the changes of rows from this file at the start, and write them to it at the end",
 		Set: func(s *Settings, v string) bool { s.State = v; return v != "" }},

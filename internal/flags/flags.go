@@ -112,6 +112,8 @@ type Reader[T any] struct {
 	Note func(f Flag[T], value string) // called with each value; may be nil
 	// Words contains the words that may follow an unknown flag without being its value.
 	Words []string
+	// Gone contains the names of former flags, each with a hint.
+	Gone map[string]string
 
 	given map[string]string // how each flag was spelled, keyed by its name
 	Errs  []error
@@ -213,8 +215,8 @@ func (r *Reader[T]) isFlag(arg string) bool {
 // near returns the part of a message that suggests the flag that was probably meant by a name.
 func (r *Reader[T]) near(name string) string {
 	word := strings.TrimLeft(name, "-")
-	if len(word) < 2 {
-		return ""
+	if hint := r.Gone[word]; hint != "" || len(word) < 2 {
+		return hint
 	}
 	names := list.Map(r.Flags, func(f Flag[T]) string { return "--" + f.Name })
 	if near := wording.Nearest("--"+word, names); near != "" {

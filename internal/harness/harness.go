@@ -5,10 +5,7 @@ package harness
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -52,29 +49,6 @@ func WriteFile(t *testing.T, dir, name, content string) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// NATS starts the NATS servers of .ci/tools/nats, one or one for each configuration file, and
-// returns their addresses, separated by commas.
-// They stop when stop is called, or with the process. Without the program, it skips the test, unless
-// MOCKSERVER_NATS_TESTS=1 is set, as .ci/run does.
-func NATS(t testing.TB, args ...string) (addresses string, stop func()) {
-	t.Helper()
-	const program = "nats-servers"
-	if _, err := exec.LookPath(program); err != nil && os.Getenv("MOCKSERVER_NATS_TESTS") != "1" {
-		t.Skip("there is no nats-servers here, which .ci/run builds")
-	}
-	cmd := exec.Command(program, args...)
-	cmd.Stderr = os.Stderr
-	in, err1 := cmd.StdinPipe()
-	out, err2 := cmd.StdoutPipe()
-	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := fmt.Fscanln(out, &addresses); err != nil {
-		t.Fatalf("NATS does not start: %v", err)
-	}
-	return addresses, func() { _, _ = in.Close(), cmd.Wait() }
 }
 
 // Log is a log that tests read while it is being written.

@@ -18,6 +18,10 @@ func DidYouMean(word string, accepted []string) string {
 	return ""
 }
 
+// ByReplica is the hint for the names of keys, flags and functions with which replicas once counted together.
+const ByReplica = " (each replica counts by itself: divide a limit by the number of replicas, and begin numbers with the" +
+	" name of the replica; see docs/fleet.md)"
+
 // Nearest returns the accepted word with the fewest edits from word, the first of those that are Near;
 // "" if there is none.
 func Nearest(word string, accepted []string) string {

@@ -93,7 +93,6 @@ func (c *Compiler) Commit() {
 func (c *Compiler) Close() {
 	c.upstreams.Close()
 	c.Recordings.Close()
-	c.Shared.Close()
 	c.Data.Close() // no more webhooks of rows that change by themselves
 }
 
@@ -124,9 +123,6 @@ func (c *Compiler) endpoint(e *item.Endpoint) (matcher.Route, Response, syntax.P
 	if route.If != nil && c.Chance.Seeded {
 		route.If = c.Chance.Conditional(t, route.If)
 	}
-	if c.waits = false; c.SharedState {
-		scope.Shared = c.sharedNumbers
-	}
 	access.Names(scope)
 	lets, wrong := data.CompileLets(e, scope)
 	problems = append(problems, wrong...)
@@ -144,7 +140,6 @@ func (c *Compiler) endpoint(e *item.Endpoint) (matcher.Route, Response, syntax.P
 	problems = append(problems, wrong...)
 	wrong = c.rules(e, &a, t, scope)
 	a.share(func(rate float64) *traffic.Clock { return traffic.NewClock(&c.Carried, e, rate) })
-	a.waits = c.waits
 	return route, a, e.Claim(append(problems, wrong...))
 }
 
@@ -157,11 +152,8 @@ func (c *Compiler) rules(e *item.Endpoint, a *Response, counts *traffic.Counts, 
 	if !a.Disturbed && a.Operation == nil {
 		return nil
 	}
-	if !c.SharedState {
-		problems = append(problems, traffic.Unshared(e)...)
-	}
 	a.Rules = traffic.NewRules(e, scope.Params, counts, traffic.Options{
-		Carried: &c.Carried, Shared: c.Shared, Seed: &c.Chance, TrustForwarded: c.TrustForwarded, NoLatency: c.NoLatency, NoFaults: c.NoFaults, Log: c.Log,
+		Carried: &c.Carried, Seed: &c.Chance, TrustForwarded: c.TrustForwarded, NoLatency: c.NoLatency, NoFaults: c.NoFaults, Log: c.Log,
 	})
 	within := *scope
 	within.Rows = scope.Rows[:min(len(scope.Rows), len(e.Find)+len(e.State))] // the other rows are not known when an outcome is drawn

@@ -18,7 +18,7 @@ func (a *Response) isPaced() bool {
 
 // isSlow reports whether an answer may wait, or has headers that Reply.AppendHead does not handle.
 func (a *Response) isSlow() bool {
-	return a.waits || a.Stream != nil || a.Proxy != nil || a.Source != nil && a.Source.IsRemote() || a.hasSpecial() || a.Status != 0 && (a.Status < 200 || a.Status >= 1000)
+	return a.Stream != nil || a.Proxy != nil || a.Source != nil && a.Source.IsRemote() || a.hasSpecial() || a.Status != 0 && (a.Status < 200 || a.Status >= 1000)
 }
 
 // may reports whether a condition holds for one of the answers that may be sent instead of this one, which are

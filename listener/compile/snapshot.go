@@ -9,7 +9,6 @@ import (
 	"mockserver/listener/compile/traffic"
 	"mockserver/listener/compile/webhook"
 	"mockserver/listener/memory/data"
-	"mockserver/listener/memory/shared"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/protocol/websocket"
 	"mockserver/matcher"
@@ -74,7 +73,6 @@ type traits struct {
 	Immediate bool // nothing in it takes long: no loop, file or webhook
 	Streams   bool // it may send a stream
 	Paced     bool // over HTTP/1.1, its latency may be waited for without the request
-	waits     bool // it has numbers that replicas share, which may take a while
 }
 
 // Options say how specifications are compiled.
@@ -87,7 +85,6 @@ type Options struct {
 	MaxMessage     int     // maximum size of a WebSocket message, in bytes; 0 for the default
 	MaxResponse    int     // maximum size of a body, in bytes
 	StateMemory    int     // maximum memory for changes to rows, in bytes
-	SharedState    bool    // limits, numbers and sequence positions may be shared
 	TrustForwarded bool    // rate limits use X-Forwarded-For
 	NoWebhooks     bool    // webhooks are compiled, but left out
 	NoLatency      bool    // latencies are not waited for
@@ -104,9 +101,7 @@ type Compiler struct {
 	Chance  traffic.Seed
 	Carried traffic.Carried // traffic state that outlives a snapshot
 
-	waits  bool          // the endpoint that is compiled has shared numbers
-	steady bool          // its condition has the same result each time
-	Shared *shared.State // nil for none, and before the server starts
+	steady bool // the condition of the endpoint that is compiled has the same result each time
 
 	sockets websocket.Compiler
 	Data    *data.Sets

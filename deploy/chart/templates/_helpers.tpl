@@ -20,35 +20,6 @@
 {{ include "mockserver.fullname" . }}-headless
 {{- end }}
 
-{{- /* A StatefulSet's name has at most 52 characters: its pods have a label that is 11 longer. */}}
-{{- define "mockserver.nats" -}}
-{{ include "mockserver.fullname" . | trunc 47 | trimSuffix "-" }}-nats
-{{- end }}
-
-{{- define "mockserver.nats.selector" -}}
-app.kubernetes.io/name: {{ include "mockserver.name" . | trunc 58 | trimSuffix "-" }}-nats
-app.kubernetes.io/instance: {{ .Release.Name }}
-{{- end }}
-
-{{- define "mockserver.nats.conf" -}}
-{{- $name := include "mockserver.nats" . -}}
-server_name: $POD_NAME
-listen: "0.0.0.0:4222"
-http: "0.0.0.0:8222"
-jetstream { store_dir: /data{{ if eq (int .Values.nats.replicas) 1 }}, sync_interval: always{{ end }} }
-{{- if gt (int .Values.nats.replicas) 1 }}
-cluster {
-  name: {{ $name }}
-  listen: "0.0.0.0:6222"
-  routes: [
-    {{- range $i := until (int .Values.nats.replicas) }}
-    "nats://{{ $name }}-{{ $i }}.{{ $name }}:6222"
-    {{- end }}
-  ]
-}
-{{- end }}
-{{- end }}
-
 {{- define "mockserver.selector" -}}
 app.kubernetes.io/name: {{ include "mockserver.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}

@@ -137,15 +137,6 @@ spec:
 {{- end }}
 {{- end }}
 {{- end }}
-{{- $nats := ternary (printf "nats://%s:4222" (include "mockserver.nats" .)) "" .Values.nats.enabled }}
-{{- with .Values.sharedState }}
-{{- if .existingSecret }}
-- name: MOCKSERVER_SHARED_STATE
-  valueFrom: {secretKeyRef: {name: {{ .existingSecret }}, key: {{ .key }}}}
-{{- else if or .url $nats }}
-- {name: MOCKSERVER_SHARED_STATE, value: {{ default $nats .url | quote }}}
-{{- end }}
-{{- end }}
 {{- with .Values.persistence }}
 {{- if and .enabled .webhooks }}
 - {name: MOCKSERVER_WEBHOOK_STORE, value: /var/lib/mockserver/webhooks}

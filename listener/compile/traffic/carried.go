@@ -5,7 +5,6 @@ package traffic
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"strings"
 
 	"mockserver/config/item"
@@ -30,23 +29,12 @@ func (k *Carried) Begin() { k.now, k.alike = map[carriedKey]any{}, map[[sha256.S
 // Commit makes the state of the compiled specification the one to carry over.
 func (k *Carried) Commit() { k.before, k.now, k.alike = k.now, nil, nil }
 
-func commonOf(e *item.Endpoint, made string) [sha256.Size]byte {
-	return sha256.Sum256([]byte(strings.Join([]string{made, e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value}, "\x00")))
-}
-
-// identity returns bytes that identify the state of e that Keep returned last or is about to
-// return. They are the same in other processes with the same endpoints.
-func (k *Carried) identity(e *item.Endpoint, made string) []byte {
-	common := commonOf(e, made)
-	return binary.BigEndian.AppendUint32(common[:], uint32(k.alike[common]))
-}
-
 // Keep returns the state that an endpoint had in the previous snapshot, or else the result of
 // fresh. An endpoint is the same if its method, host, path and condition are the same and, for each
 // kind of state, also the text made, from which the state is made. Each of several identical
 // endpoints has its own state, assigned in their order.
 func Keep[T any](k *Carried, e *item.Endpoint, made string, fresh func() *T) *T {
-	common := commonOf(e, made)
+	common := sha256.Sum256([]byte(strings.Join([]string{made, e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value}, "\x00")))
 	k.alike[common]++
 	id := carriedKey{common, k.alike[common]}
 	had, ok := k.before[id].(*T)

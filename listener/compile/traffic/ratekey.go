@@ -2,7 +2,6 @@ package traffic
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
 	"hash/maphash"
 	"net/netip"
@@ -20,7 +19,6 @@ type limitKey struct {
 	param     int    // the position of the path parameter
 	forwarded bool   // X-Forwarded-For is trusted
 	seeds     [2]maphash.Seed
-	common    []byte // identifies the limit across replicas; nil if it is not shared
 }
 
 // keySource is the part of a request that is used as the key.
@@ -76,13 +74,8 @@ func (k *limitKey) of(r *matcher.Request) quotaKey {
 }
 
 // hash hashes a text of any length to 128 bits. A client cannot know which other texts have the
-// same hash: the seeds are the server's own, and a shared limit uses SHA-256.
+// same hash, because the seeds are the server's own.
 func (k *limitKey) hash(text []byte) (sum quotaKey) {
-	if k.common != nil {
-		var room [256]byte
-		whole := sha256.Sum256(append(append(room[:0], k.common...), text...))
-		return quotaKey(whole[:len(sum)])
-	}
 	for i, seed := range k.seeds {
 		binary.LittleEndian.PutUint64(sum[8*i:], maphash.Bytes(seed, text))
 	}

@@ -26,8 +26,7 @@ type Limiter struct {
 	words    string // the limit in words
 	key      limitKey
 	quotas   *quotas
-	shared   *sharedQuotas // in place of quotas, for a limit that all replicas share; otherwise nil
-	began    time.Time     // base of all times, by the monotonic clock
+	began    time.Time // base of all times, by the monotonic clock
 
 	log     *slog.Logger
 	evicted atomic.Int64      // keys evicted since the last log line about them
@@ -45,21 +44,11 @@ func NewLimiter(e *item.Endpoint, params []string, o Options) *Limiter {
 	algorithm := cmp.Or(declared.Algorithm, policy.LimitAlgorithms[0])
 	window, most := cmp.Or(declared.Window, policy.DefaultWindow), cmp.Or(declared.Max, policy.DefaultMaxRequests)
 	made := fmt.Sprint("rate-limit ", algorithm, " ", window, " ", most, " ", declared.By)
-	isShared := declared.IsShared() && o.Shared != nil
-	if isShared {
-		made += " shared"
-	}
 	return Keep(o.Carried, e, made, func() *Limiter {
 		l := &Limiter{
 			endpoint: e.EffectiveMethod() + " " + e.Path.Value, limit: strconv.Itoa(most),
-			words: fmt.Sprintf("%s in %v", wording.Count(most, "request"), window),
-			key:   newLimitKey(declared.By, params, o.TrustForwarded), began: time.Now(), log: o.Log,
-		}
-		if isShared {
-			l.shared = newSharedQuotas(o.Shared, algorithm, int64(most), int64(window))
-			l.key.common = o.Carried.identity(e, made)
-		} else {
-			l.quotas = newQuotas(algorithm, uint32(most), int64(window))
+			words: fmt.Sprintf("%s in %v", wording.Count(most, "request"), window), key: newLimitKey(declared.By, params, o.TrustForwarded),
+			quotas: newQuotas(algorithm, uint32(most), int64(window)), began: time.Now(), log: o.Log,
 		}
 		l.lines = loglimit.New(1, func(int) { l.logEvicted() })
 		return l
@@ -80,11 +69,7 @@ func (l *Limiter) Admit(r *matcher.Request, p *reply.Reply) (LimitResult, bool) 
 		return LimitResult{}, true
 	}
 	st := LimitResult{limiter: l, now: r.Now()}
-	if l.shared != nil {
-		st.verdict = l.shared.count(l.key.of(r), st.now.UnixNano())
-	} else {
-		st.verdict = l.quotas.count(l.key.of(r), int64(st.now.Sub(l.began)))
-	}
+	st.verdict = l.quotas.count(l.key.of(r), int64(st.now.Sub(l.began)))
 	if st.evicted > 0 {
 		l.countEvicted(st.evicted, st.now)
 	}

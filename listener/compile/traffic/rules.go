@@ -8,8 +8,6 @@ import (
 
 	"mockserver/config/item"
 	"mockserver/config/policy"
-	"mockserver/config/syntax"
-	"mockserver/listener/memory/shared"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/reply"
 	"mockserver/matcher"
@@ -24,8 +22,7 @@ type Rules struct {
 	// shares are the cumulative weights of the outcomes, as parts of the total; nil if the outcomes
 	// are chosen in turn.
 	shares []float64
-	holds  bool          // if outcomes are chosen in turn, the last one repeats
-	turns  *shared.Turns // shared by all replicas; nil if each replica takes its own turns
+	holds  bool // if outcomes are chosen in turn, the last one repeats
 	// Per returns the value by which turns are kept apart: each value has its own sequence of
 	// turns. If Per is nil, all requests take turns together.
 	Per func(*matcher.Request) []byte
@@ -45,7 +42,6 @@ type outcome struct {
 // Options are the settings, in addition to an endpoint, with which rules are compiled.
 type Options struct {
 	Carried        *Carried
-	Shared         *shared.State // state for shared limits; nil if the rules are only checked
 	Seed           *Seed
 	TrustForwarded bool // a rate limit uses the first address of X-Forwarded-For as the client's
 	NoLatency      bool // requests do not wait for their latency
@@ -56,19 +52,6 @@ type Options struct {
 // Declared reports whether an endpoint declares rules.
 func Declared(e *item.Endpoint) bool {
 	return len(e.Responses) > 0 || e.Group != (policy.Group{}) || e.Response.Pace != nil
-}
-
-// Unshared returns a problem for each part of an endpoint that is declared as shared with other
-// replicas, which needs a server for the shared state.
-func Unshared(e *item.Endpoint) (problems syntax.Problems) {
-	const what = "shared needs a server that replicas count with; expected --shared-state nats://HOST:PORT, or scope: replica"
-	if l := e.RateLimit; l != nil && l.IsShared() {
-		problems = append(problems, syntax.Problem{Pos: l.Pos, Key: l.Key + ".scope", What: what})
-	}
-	if e.SharesTurns() {
-		problems = append(problems, syntax.Problem{Pos: e.Pos, Key: e.Key + ".scope", What: what})
-	}
-	return problems
 }
 
 // NewRules compiles the rules of an endpoint. The parameters are those of the endpoint's path.
@@ -86,7 +69,7 @@ func NewRules(e *item.Endpoint, params []string, counts *Counts, o Options) *Rul
 		p := e.Responses[i].Group.Over(e.Group)
 		r.outcomes = append(r.outcomes, outcome{NewLatency(p.Latency, OutcomeName(name, i)), newFault(p.Fault)})
 	}
-	r.choice(e, o)
+	r.choice(e)
 	return r
 }
 
@@ -94,12 +77,8 @@ func NewRules(e *item.Endpoint, params []string, counts *Counts, o Options) *Rul
 func OutcomeName(endpoint string, i int) string { return fmt.Sprintf("%s responses[%d]", endpoint, i) }
 
 // choice compiles how one of the outcomes is chosen.
-func (r *Rules) choice(e *item.Endpoint, o Options) {
+func (r *Rules) choice(e *item.Endpoint) {
 	if r.holds = e.Select == item.SelectSequenceHold; r.holds || e.Select == item.SelectSequence {
-		if e.SharesTurns() && o.Shared != nil {
-			made := fmt.Sprint("turns ", len(e.Responses))
-			r.turns = Keep(o.Carried, e, made, func() *shared.Turns { return o.Shared.Turns(string(o.Carried.identity(e, made))) })
-		}
 		return
 	}
 	r.shares = make([]float64, len(e.Responses))
@@ -171,27 +150,11 @@ func (r *Rules) choose(n int, q *matcher.Request) int {
 		part := q.Random.Float64()
 		return sort.Search(n-1, func(i int) bool { return part < r.shares[i] })
 	}
-	var turn uint64
-	if r.turns != nil {
-		turn = r.sharedTurn(q)
-	} else {
-		turn = r.counts.Turn(r.Per, q)
-	}
+	turn := r.counts.Turn(r.Per, q)
 	if r.holds {
 		return int(min(turn, uint64(n-1)))
 	}
 	return int(turn % uint64(n))
-}
-
-// sharedTurn returns the next of the turns that all replicas take together.
-func (r *Rules) sharedTurn(q *matcher.Request) uint64 {
-	var of []byte
-	if r.Per != nil {
-		if of = r.Per(q); of == nil {
-			of = []byte{}
-		}
-	}
-	return uint64(r.turns.Of(of).Turn() - 1)
 }
 
 // Late records how much later than declared the response to a waiting request was ready.

@@ -148,8 +148,6 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	out.gauge(describe("websocket_connections", "Open WebSocket connections."), float64(counts.WebSockets))
 	out.gauge(describe("requests_in_flight", "Requests in flight, including those that wait for their latency."), float64(counts.InFlight))
 	out.gauge(describe("start_time_seconds", "When the server was started, in Unix time."), unixSeconds(counts.Started))
-	out.counter(describe("shared_state_local_total", "Decisions on shared values that this replica made alone because the shared state did not answer."), counts.SharedLocally)
-	out.gauge(describe("shared_state_replicas", "Replicas that share limits, as last seen; 0 without a shared state."), float64(counts.Replicas))
 	if a.opts.LogDropped != nil {
 		out.counter(describe("log_dropped_lines_total", "Log lines dropped because the log was not read fast enough."), a.opts.LogDropped())
 	}

@@ -97,7 +97,7 @@ func ServerOptions(set settings.Settings, env func(string) (string, bool), log *
 		MaxBody: set.MaxBody, MaxMessage: set.MaxMessage, MaxResponse: set.MaxResponse,
 		UnmatchedStatus: set.UnmatchedStatus, NoCORS: set.NoCORS, CORSCredentials: set.CORSCredentials,
 		TrustForwarded: set.TrustForwarded, AccessLog: set.AccessLog, ServerTiming: set.ServerTiming,
-		State: set.State, StateMemory: set.StateMemory, SharedState: set.SharedState,
+		State: set.State, StateMemory: set.StateMemory,
 		WebhookStore: set.WebhookStore, MaxPendingWebhooks: set.MaxPendingWebhooks, NoWebhooks: set.NoWebhooks,
 		NoLatency: set.NoLatency, NoFaults: set.NoFaults, Dynamic: set.Dynamic, Seed: set.Seed,
 	}

@@ -29,10 +29,6 @@ type Counts struct {
 	// AcceptFailures is how often a connection could not be accepted, because no file descriptor
 	// was free or for another reason that may be temporary.
 	AcceptFailures uint64
-	// SharedLocally is how often this replica decided on its own about a shared limit or number,
-	// because the shared state did not answer.
-	SharedLocally uint64
-	Replicas      int64 // replicas that share the state, when last counted; 0 without shared state
 	// Handshakes contains the numbers of TLS handshakes in groups; nil without TLS. HandshakeTime
 	// is the CPU time that the handshakes have used.
 	Handshakes    []HandshakeCount

@@ -97,7 +97,6 @@ func between(a, b *Reading) Sample {
 		Protocols:      protocolsBetween(&a.Counts, &b.Counts),
 		Arrived:        arrivedBetween(a, b),
 		AcceptFailures: b.Counts.AcceptFailures - a.Counts.AcceptFailures,
-		SharedLocally:  b.Counts.SharedLocally - a.Counts.SharedLocally,
 		StateGivenUp:   max(0, givenUp(b.Counts.Sets)-givenUp(a.Counts.Sets)), // negative if a set was removed
 		Connections:    b.Counts.Connections, InFlight: b.Counts.InFlight,
 		RecordingDropped: b.Counts.RecordingDropped - a.Counts.RecordingDropped,

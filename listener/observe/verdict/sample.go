@@ -40,7 +40,6 @@ type Sample struct {
 
 	Arrived
 
-	SharedLocally  uint64 `json:"shared_state_local" doc:"decisions on shared values that a replica made alone because the shared state did not answer"`
 	AcceptFailures uint64 `json:"accept_failures" doc:"connections that could not be accepted"`
 
 	Handshakes     uint64  `json:"tls_handshakes" doc:"TLS handshakes, including failed ones"`

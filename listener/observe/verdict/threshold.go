@@ -100,7 +100,6 @@ var checks = []check{
 	{code: "late", unit: share, initial: 0.01, together: true, what: "%s of the requests were late by one part or another"},
 	{code: "lag-p99", unit: milliseconds, initial: 10, figure: (*Sample).lagP99, what: "webhooks were sent %s late at the 99th percentile"},
 	{code: "webhooks-refused", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.WebhooksRefused)) }, what: "%s webhooks were refused because too many were pending or the store did not accept them"},
-	{code: "shared-state", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.SharedLocally)) }, what: "%s times a replica decided alone on a shared limit, number or turn because the shared state did not answer"},
 	{code: "recording-dropped", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.RecordingDropped)) }, what: "%s exchanges with upstreams were not recorded"},
 	{code: "state-given-up", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.StateGivenUp)) }, what: "%s changes of rows were dropped for lack of room"},
 

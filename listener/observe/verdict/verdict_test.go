@@ -97,7 +97,6 @@ func TestJudge_EachReasonAloneAndItsBorder(t *testing.T) {
 		}},
 		{"lag-p99", 10, 10.1, func(s *Sample, v float64) { s.WebhookLag.P99 = v }},
 		{"webhooks-refused", 0, 1, func(s *Sample, v float64) { s.WebhooksRefused = int64(v) }},
-		{"shared-state", 0, 1, func(s *Sample, v float64) { s.SharedLocally = uint64(v) }},
 		{"recording-dropped", 0, 1, func(s *Sample, v float64) { s.RecordingDropped = uint64(v) }},
 		{"state-given-up", 0, 1, func(s *Sample, v float64) { s.StateGivenUp = int64(v) }},
 		{"throttled", 0.02, 0.021, func(s *Sample, v float64) { s.Throttled = new(v * 1000 * s.Seconds) }},

@@ -125,14 +125,11 @@ func (r rendered) kinds(t *testing.T) (all []string) {
 	return all
 }
 
-// ofNATS reports whether an object belongs to the NATS servers that are installed with the pods.
-func ofNATS(o kubeObject) bool { return strings.HasSuffix(o.text("metadata/name"), "-nats") }
-
 // pod returns the template of the pods.
 func (r rendered) pod(t *testing.T) kubeObject {
 	t.Helper()
 	for _, o := range r.trees(t) {
-		if template, ok := o.at("spec/template").(map[string]any); ok && !ofNATS(o) {
+		if template, ok := o.at("spec/template").(map[string]any); ok {
 			return template
 		}
 	}
@@ -191,7 +188,6 @@ networkPolicy: {enabled: true, adminNamespaces: [monitoring], trafficFrom: [{pod
 ingress: {enabled: true, className: nginx, annotations: {a: b}, hosts: [a.example.com, b.example.com], tls: [{hosts: [a.example.com], secretName: s}]}
 httpRoute: {enabled: true, annotations: {a: b}, parentRefs: [{name: gw}], hostnames: [a.example.com]}
 autoscaling: {enabled: true}
-nats: {enabled: true, storageClass: fast, nodeSelector: {pool: nats}, tolerations: [{key: k, operator: Exists}]}
 podMonitor: {enabled: true, labels: {a: b}, relabelings: [{action: labeldrop, regex: x}], metricRelabelings: [{action: drop, sourceLabels: [__name__], regex: go_.*}]}
 prometheusRule: {enabled: true, labels: {a: b}}
 dashboard: {enabled: true, annotations: {a: b}}
@@ -260,9 +256,6 @@ func (r rendered) agrees(t *testing.T) {
 		what := r.name + ": " + o.text("kind") + " " + o.text("metadata/name")
 		if o.text("metadata/namespace") != "load" {
 			t.Errorf("%s is in the namespace %s", what, o.text("metadata/namespace"))
-		}
-		if ofNATS(o) {
-			continue
 		}
 		selected := labels
 		if o.text("kind") == "ServiceMonitor" {
@@ -446,23 +439,6 @@ func TestChart_WithAVolume(t *testing.T) {
 	}
 }
 
-func TestChart_SharedStateInNATS(t *testing.T) {
-	t.Parallel()
-	all := renderChart(t, map[string]string{
-		"documented": documentedValues(t)["shared.yml"],
-		"secret":     "sharedState: {existingSecret: mock-nats, key: state}\n",
-	})
-	if got := all["documented"].fine(t).variables(t)["MOCKSERVER_SHARED_STATE"]; got != "nats://nats:4222" {
-		t.Errorf("the shared state is %q", got)
-	}
-	if from := all["secret"].fine(t).variables(t)["MOCKSERVER_SHARED_STATE"]; from != "map[key:state name:mock-nats]" {
-		t.Errorf("the URL of the shared state comes from %s", from)
-	}
-	if strings.Contains(fmt.Sprint(all["documented"].trees(t)), "nats.conf") {
-		t.Error("servers are installed")
-	}
-}
-
 func TestChart_OnlyTheGivenNamespacesReachTheAdminAddress(t *testing.T) {
 	t.Parallel()
 	r := renderChart(t, map[string]string{"closed": documentedValues(t)["closed.yml"]})["closed"].fine(t)
@@ -516,9 +492,10 @@ func TestChart_WhatIsRefused(t *testing.T) {
 		{"httpRoute: {enabled: true}", "parentRefs"},
 		{"podMonitor: {enabled: true}\nserviceMonitor: {enabled: true}", "twice"},
 		{"fleet: {enabled: true}", "admin.token.existingSecret"},
-		{"nats: {enabled: true, replicas: 2}", "replicas"},
-		{"nats: {enabled: true, memoryLimit: 1Gi}", "memoryLimit"},
-		{"nats: {enabled: true, url: x}", "url"},
+		{"nats: {enabled: true}", "each replica counts by itself"},
+		{"sharedState: {url: 'nats://nats:4222'}", "each replica counts by itself"},
+		{"sharedState: {existingSecret: nats}", "each replica counts by itself"},
+		{"nats: {enabled: false}\nsharedState: {url: ''}", ""}, // former defaults, which --reuse-values repeats
 	}
 	values := map[string]string{}
 	for _, w := range wrong {

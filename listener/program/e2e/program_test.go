@@ -144,7 +144,6 @@ func TestProgram_HelpListsEveryFlagAndVariableWithItsDefault(t *testing.T) {
 		{"--sentry-dsn", "SENTRY_DSN", "default none"},
 		{"--max-pending-webhooks", "MOCKSERVER_MAX_PENDING_WEBHOOKS", "default 1000000"},
 		{"--webhook-store", "MOCKSERVER_WEBHOOK_STORE", "default none"},
-		{"--shared-state URL", "MOCKSERVER_SHARED_STATE", "default none"},
 		{"--state", "MOCKSERVER_STATE", "default none"},
 		{"--admin ADDR", "MOCKSERVER_ADMIN,", "default none"},
 		{"--admin-token", "MOCKSERVER_ADMIN_TOKEN", "default none"},

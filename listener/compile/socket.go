@@ -7,14 +7,6 @@ import (
 	"mockserver/matcher"
 )
 
-// sharedNumbers returns a function that returns the next number of a counter that replicas share.
-func (c *Compiler) sharedNumbers(name string, strict bool) func() int64 {
-	if c.waits = true; c.Shared == nil { // it is only checked
-		return nil
-	}
-	return c.Shared.Numbers(name, strict).Number
-}
-
 // socketSeed returns the seed of a WebSocket; nil without Options.Seed.
 func (c *Compiler) socketSeed(asking *item.Endpoint) *websocket.Seed {
 	if !c.Chance.Seeded {
