@@ -116,7 +116,7 @@ func TestConfig_AnUnknownKeyIsReportedWithTheOneThatWasMeant(t *testing.T) {
 		{name: "of an item, in the second of two", config: "- endpoint: {path: /a, response: {}}\n- »endpiont: {path: /b, response: {}}\n",
 			key: "[1].endpiont", says: []string{"did you mean", `"endpoint"`}},
 		{name: "unlike any other, with the expected values", config: "- endpoint: {path: /a, »zzzzzzzz: 1, response: {}}\n",
-			key: "[0].endpoint.zzzzzzzz", says: []string{"method", "path", "host", "if", "… 21 more: docs/configuration.md"}},
+			key: "[0].endpoint.zzzzzzzz", says: []string{"method", "path", "host", "if", "… 20 more: docs/configuration.md"}},
 		{name: "as WireMock calls it", config: "- endpoint:\n    path: /a\n    response:\n      »jsonBody: {}\n",
 			key: "[0].endpoint.response.jsonBody", says: []string{`did you mean "body"`}},
 		{name: "of a JSON file", file: "mock.json", config: `[{"endpoint": {"path": "/a", "response": {` + "\n" + `  ›"staus": 200}}}]`,
