@@ -247,6 +247,7 @@ mockserver/listener/serve -> mockserver/listener/compile/negotiate
 mockserver/listener/serve -> mockserver/listener/compile/traffic
 mockserver/listener/serve -> mockserver/listener/compile/webhook
 mockserver/listener/serve -> mockserver/matcher
+mockserver/listener/serve -> mockserver/matcher/nearest
 mockserver/listener/serve -> mockserver/renderer
 mockserver/listener/serve -> mockserver/renderer/stream
 mockserver/listener/compile/negotiate -> mockserver/config/item

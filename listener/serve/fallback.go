@@ -9,10 +9,12 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"mockserver/internal/list"
 	"mockserver/listener/compile"
 	"mockserver/listener/protocol/websocket"
 	"mockserver/listener/reply"
 	"mockserver/matcher"
+	"mockserver/matcher/nearest"
 )
 
 // fallBack answers a request that no endpoint with its method matches: HEAD like GET, OPTIONS from
@@ -36,7 +38,7 @@ func (s *Server) fallBack(sn *world, c *call) {
 		case c.isOptions() || len(methods) > 0 && !c.isGet() && !c.isHead():
 			methods = append(methods, fasthttp.MethodGet)
 		default:
-			s.logUnmatched(c, reply.UpgradeRequired, websocket.RequireUpgrade(&c.Request, &c.Reply))
+			s.logUnmatched(c, reply.UpgradeRequired, websocket.RequireUpgrade(&c.Request, &c.Reply), "")
 			return
 		}
 	}
@@ -88,17 +90,17 @@ func declaresMethod(declared []string, method string) bool {
 // namedEndpoints is how many endpoints are named in a response to an unmatched request.
 const namedEndpoints = 3
 
-// nearest returns the reason why each of the nearest endpoints did not match. Endpoints that differ
-// only in their conditions have the same text and are named once.
-func (sn *world) nearest(r *matcher.Request) []string {
-	var reasons []string
+// nearest returns the nearest endpoints, each with the reason why it did not match. Endpoints that
+// differ only in their conditions have the same text and are named once.
+func (sn *world) nearest(r *matcher.Request) (all []nearest.Near) {
 	for _, near := range sn.Index.Find(r, 4*namedEndpoints) {
-		reason := sn.Responses[near.Index].Name + " (" + near.Why + ")"
-		if !slices.Contains(reasons, reason) && len(reasons) < namedEndpoints {
-			reasons = append(reasons, reason)
+		near.Name = sn.Responses[near.Index].Name
+		same := func(n nearest.Near) bool { return n.Name == near.Name && n.Why == near.Why }
+		if len(all) < namedEndpoints && !slices.ContainsFunc(all, same) {
+			all = append(all, near)
 		}
 	}
-	return reasons
+	return all
 }
 
 // unmatched answers 404, or 405 if the path is declared for other methods, unless
@@ -111,16 +113,16 @@ func (s *Server) unmatched(sn *world, c *call, methods []string) {
 		f = reply.MethodNotAllowed
 	}
 	request := string(r.Method()) + " " + string(r.Path())
-	message := "no endpoint is declared for " + request
-	reasons := sn.nearest(r)
+	message, first := "no endpoint is declared for "+request, ""
+	found, sockets := sn.nearest(r), sn.Sockets.Nearest(r, namedEndpoints)
 	if websocket.Asks(r) {
-		reasons = append(sn.Sockets.Nearest(r, namedEndpoints), reasons...)
-	} else {
-		reasons = append(reasons, sn.Sockets.Nearest(r, namedEndpoints)...)
+		found, sockets = sockets, found
 	}
-	switch reasons = reasons[:min(len(reasons), namedEndpoints)]; {
-	case len(reasons) > 0:
-		message += "; nearest: " + strings.Join(reasons, ", ")
+	found = append(found, sockets...)
+	switch found = found[:min(len(found), namedEndpoints)]; {
+	case len(found) > 0:
+		first = found[0].Name
+		message += "; nearest: " + strings.Join(list.Map(found, nearest.Near.String), ", ")
 	case len(sn.Responses) == 0:
 		message += "; no endpoints are declared"
 	default:
@@ -136,14 +138,14 @@ func (s *Server) unmatched(sn *world, c *call, methods []string) {
 	if s.UnmatchedStatus != 0 {
 		c.Reply.Status = s.UnmatchedStatus
 	}
-	s.logUnmatched(c, f, message)
+	s.logUnmatched(c, f, message, first)
 }
 
-// logUnmatched records why no endpoint matched a request, and logs the request, at most
-// unmatchedPerSecond times a second.
-func (s *Server) logUnmatched(c *call, f reply.Failure, message string) {
+// logUnmatched records why no endpoint matched a request and which is the nearest, and logs the
+// request, at most unmatchedPerSecond times a second.
+func (s *Server) logUnmatched(c *call, f reply.Failure, message, near string) {
 	if s.Recorder != nil {
-		s.Recorder.Misses().Add(&c.Request, f.Code, c.Reply.Status, message)
+		s.Recorder.Misses().Add(&c.Request, f.Code, c.Reply.Status, message, near)
 	}
 	suppressed, ok := s.unmatchedLimiter.Pass(time.Now())
 	if !ok {

@@ -20,8 +20,12 @@ import (
 // Near is a declared route that is similar to a request.
 type Near struct {
 	Index int    // index into the routes
+	Name  string // what it is called in responses; Find leaves it empty
 	Why   string // why it did not answer: one sentence without a full stop
 }
+
+// String returns the name with the reason.
+func (n Near) String() string { return n.Name + " (" + n.Why + ")" }
 
 const (
 	// alignedRoutes is how many routes are aligned with a request.

@@ -110,7 +110,7 @@ func (a *Admin) showUnmatchedEverywhere(w http.ResponseWriter, r *http.Request) 
 				one.First = m.First
 			}
 			if m.Last.After(one.Last) {
-				one.Last, one.Status, one.Code, one.Reason = m.Last, m.Status, m.Code, m.Reason
+				one.Last, one.Status, one.Code, one.Reason, one.Nearest = m.Last, m.Status, m.Code, m.Reason, m.Nearest
 			}
 		}
 	})

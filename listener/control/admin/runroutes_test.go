@@ -95,7 +95,7 @@ func TestRuns_OverHTTP(t *testing.T) {
 	call("POST", base+"runs/"+run.ID+"/stop", "", 200, &report)
 	call("POST", base+"runs/"+run.ID+"/stop", "", 409, nil)
 	if report.Total.Requests != 26 || report.Total.Unmatched != 1 || report.Program.Version != "v9" || len(report.Configuration.Hash) != 64 ||
-		len(report.Endpoints) != 1 || report.Endpoints[0].Requests != 25 || len(report.Unmatched) != 1 || !strings.Contains(report.Unmatched[0].Reason, "/hello") {
+		len(report.Endpoints) != 1 || report.Endpoints[0].Requests != 25 || len(report.Unmatched) != 1 || !strings.Contains(report.Unmatched[0].Reason, "/hello") || report.Unmatched[0].Nearest != "GET /hello" {
 		t.Errorf("report %+v", report)
 	}
 	stands(t, call("GET", base+"runs/"+run.ID+"/report", "", 200, nil))

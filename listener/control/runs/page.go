@@ -2,13 +2,14 @@ package runs
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
 	"html/template"
 	"math"
 	"reflect"
-	"strings"
+	"strconv"
 	"sync"
 
 	"mockserver/internal/statistics"
@@ -121,16 +122,12 @@ type unmatchedGroup struct {
 	Others int
 }
 
-// grouped groups unmatched requests by the endpoint that their reason names first, or by the rest of a
-// reason that names none, in the order in which the groups appear.
+// grouped groups unmatched requests by the nearest endpoint, or by the status of the response if none
+// is similar, in the order in which the groups appear.
 func grouped(all []UnmatchedReport) (groups []unmatchedGroup) {
 	at := map[string]int{}
 	for _, u := range all {
-		key := strings.TrimPrefix(u.Reason, "no endpoint is declared for "+u.Method+" "+u.Path)
-		if _, rest, found := strings.Cut(key, "; "); found {
-			key = rest
-		}
-		key, _, _ = strings.Cut(key, " (")
+		key := cmp.Or(u.Nearest, strconv.Itoa(u.Status))
 		i, known := at[key]
 		if !known {
 			at[key] = len(groups)

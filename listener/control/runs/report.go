@@ -154,12 +154,13 @@ type EndpointReport struct {
 
 // UnmatchedReport describes the requests with one method, host and path that matched no endpoint.
 type UnmatchedReport struct {
-	Method string `json:"method" doc:"method of the requests"`
-	Host   string `json:"host" doc:"host of the requests"`
-	Path   string `json:"path" doc:"path of the requests"`
-	Status int    `json:"status" doc:"status of the last response"`
-	Count  uint64 `json:"count" doc:"number of requests in the run"`
-	Reason string `json:"reason" doc:"why no endpoint matched the last one"`
+	Method  string `json:"method" doc:"method of the requests"`
+	Host    string `json:"host" doc:"host of the requests"`
+	Path    string `json:"path" doc:"path of the requests"`
+	Status  int    `json:"status" doc:"status of the last response"`
+	Count   uint64 `json:"count" doc:"number of requests in the run"`
+	Reason  string `json:"reason" doc:"why no endpoint matched the last one"`
+	Nearest string `json:"nearest" doc:"the endpoint that is most similar to the last one; empty if none is similar"`
 }
 
 // ReplicaReport describes one replica's part in a fleet's run.

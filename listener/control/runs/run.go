@@ -270,7 +270,7 @@ func (r *run) unmatched(misses []record.Miss) (list []UnmatchedReport, others in
 			before = 0 // the count was reset in between
 		}
 		if n := m.Count - before; n > 0 {
-			list = append(list, UnmatchedReport{m.Method, m.Host, m.Path, m.Status, n, m.Reason})
+			list = append(list, UnmatchedReport{m.Method, m.Host, m.Path, m.Status, n, m.Reason, m.Nearest})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b UnmatchedReport) int { return cmp.Compare(b.Count, a.Count) })

@@ -10,15 +10,16 @@ import (
 
 // Miss describes the requests with one method, host and path that matched no endpoint.
 type Miss struct {
-	Method string    `json:"method" doc:"method of the requests"`
-	Host   string    `json:"host" doc:"host of the requests"`
-	Path   string    `json:"path" doc:"path of the requests"` // truncated if it is long
-	Status int       `json:"status" doc:"status of the last response"`
-	Code   string    `json:"code" doc:"error code of the last response"`
-	Reason string    `json:"reason" doc:"why no endpoint matched the last one"`
-	Count  uint64    `json:"count" doc:"number of such requests"`
-	First  time.Time `json:"first" doc:"when the first one arrived"`
-	Last   time.Time `json:"last" doc:"when the last one arrived"`
+	Method  string    `json:"method" doc:"method of the requests"`
+	Host    string    `json:"host" doc:"host of the requests"`
+	Path    string    `json:"path" doc:"path of the requests"` // truncated if it is long
+	Status  int       `json:"status" doc:"status of the last response"`
+	Code    string    `json:"code" doc:"error code of the last response"`
+	Reason  string    `json:"reason" doc:"why no endpoint matched the last one"`
+	Nearest string    `json:"nearest" doc:"the endpoint that is most similar to the last one; empty if none is similar"`
+	Count   uint64    `json:"count" doc:"number of such requests"`
+	First   time.Time `json:"first" doc:"when the first one arrived"`
+	Last    time.Time `json:"last" doc:"when the last one arrived"`
 }
 
 // Misses holds the requests that matched no endpoint, one entry for each method, host and path. The
@@ -40,8 +41,9 @@ const (
 	keptPath     = 512
 )
 
-// Add counts a request that matched no endpoint, and stores the reason.
-func (m *Misses) Add(r *matcher.Request, code string, status int, reason string) {
+// Add counts a request that matched no endpoint, and stores the reason and the
+// nearest endpoint.
+func (m *Misses) Add(r *matcher.Request, code string, status int, reason, near string) {
 	k := unmatchedKey{cutText(r.Method(), 64), cutText(r.Host(), 256), cutText(r.Path(), keptPath)}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -63,7 +65,8 @@ func (m *Misses) Add(r *matcher.Request, code string, status int, reason string)
 	}
 	miss := e.Value.(*Miss)
 	miss.Count++
-	miss.Last, miss.Status, miss.Code, miss.Reason = now, status, code, cutText([]byte(reason), keptReason)
+	miss.Last, miss.Status, miss.Code, miss.Nearest = now, status, code, near
+	miss.Reason = cutText([]byte(reason), keptReason)
 }
 
 // All returns copies of all entries, the latest first.

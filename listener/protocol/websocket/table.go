@@ -3,7 +3,6 @@ package websocket
 import (
 	"mockserver/config/item"
 	"mockserver/config/syntax"
-	"mockserver/internal/list"
 	"mockserver/listener/observe/record"
 	"mockserver/matcher"
 	"mockserver/matcher/nearest"
@@ -58,11 +57,15 @@ func (t *Table) Declares(r *matcher.Request) bool {
 	return t != nil && len(t.routes.Methods(r)) > 0
 }
 
-// Nearest returns, for at most limit WebSockets that are most like a request, the reasons why they
+// Nearest returns at most limit WebSockets that are most like a request, with the reasons why they
 // do not match it.
-func (t *Table) Nearest(r *matcher.Request, limit int) []string {
+func (t *Table) Nearest(r *matcher.Request, limit int) []nearest.Near {
 	if t == nil {
 		return nil
 	}
-	return list.Map(t.index.Find(r, limit), func(n nearest.Near) string { return t.sockets[n.Index].name + " (" + n.Why + ")" })
+	found := t.index.Find(r, limit)
+	for i := range found {
+		found[i].Name = t.sockets[found[i].Index].name
+	}
+	return found
 }

@@ -42,13 +42,8 @@ const opening = (row) => {
 const cut = (text) => (text.length > 160 ? text.slice(0, 160) + "…" : text);
 const line = (x) => cut(legible(x.method + " " + x.target));
 
-// parted returns the nearest endpoint that a reason names, and the reason without its beginning, which
-// repeats the request. Without a nearest endpoint it returns only the reason.
-function parted(m) {
-  const reason = m.reason.replace("no endpoint is declared for " + m.method + " " + m.path, "").replace(/^.*?; /s, "");
-  const near = reason.replace(/^nearest: /, "");
-  return [near === reason ? "" : near.replace(/ \(.*/s, ""), legible(near)];
-}
+// shortReason returns a reason without its beginning, which repeats the request.
+const shortReason = (m) => legible(m.reason.replace("no endpoint is declared for " + m.method + " " + m.path, "").replace(/^.*?; (nearest: )?/s, ""));
 
 // few is the number of different requests at which the list begins to be fetched less often than
 // once a second. After a flood of requests, the list may have a thousand entries.
@@ -57,15 +52,15 @@ const few = 200;
 // shownOfGroup is the number of requests that a group names.
 const shownOfGroup = 3;
 
-// groups returns the requests, the newest of which come first, by the endpoint that is nearest to them.
+// groups returns the requests, the newest of which come first, by the endpoint that is nearest to
+// them, and by the error code if none is similar.
 function groups(unmatched) {
   const all = new Map();
   for (const m of unmatched.toReversed()) {
-    const [near, reason] = parted(m);
-    const id = near || reason;
+    const id = m.nearest || m.code;
     const group = all.get(id) ?? { id, members: [], count: 0 };
     group.members.push(m);
-    all.set(id, Object.assign(group, { reason, count: group.count + m.count, last: m.last }));
+    all.set(id, Object.assign(group, { reason: shortReason(m), count: group.count + m.count, last: m.last }));
   }
   for (const group of all.values()) group.members.sort((a, b) => b.count - a.count);
   return [...all.values()];
