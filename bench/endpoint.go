@@ -72,12 +72,12 @@ func (r *run) measureEndpoints(ctx context.Context) error {
 // loader returns a Loader that reads the same documents, with the same paths, as the server with its
 // flags.
 func (r *run) loader() config.Loader {
-	l := config.Loader{SampleRequests: true}
-	// validate reports invalid flags.
-	if set, err := settings.Read(append([]string{"serve"}, r.opts.Server...), func(string) string { return "" }); err == nil {
-		l.BasePath, l.AllowRemoteRefs = set.BasePath, set.AllowRemoteRefs
+	set, err := settings.Read(append([]string{"serve"}, r.opts.Server...), func(string) string { return "" })
+	if err != nil {
+		set.Loader = config.Loader{} // validate reports invalid flags
 	}
-	return l
+	set.Loader.SampleRequests, set.Loader.Upstream = true, "" // --upstream declares no endpoint to measure
+	return set.Loader
 }
 
 // validate has the server check the configuration and report the errors.

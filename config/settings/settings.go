@@ -20,11 +20,11 @@ type Settings struct {
 	Command string // "serve", or another command that Usage lists
 	HelpOf  string // for "help": the command to show help about; "" for the program
 
-	Config   []string // the configuration: files and directories; none for the default file
-	Mocks    string   // another file or directory, joined after Config
-	Upstream string   // the URL of a server for all requests that no endpoint answers; "" for none
-	Format   string   // the log format: "println" or "json"
-	Export   string   // the output format of export: "yaml" or "json"
+	Config []string      // the configuration: files and directories; none for the default file
+	Mocks  string        // another file or directory, joined after Config
+	Loader config.Loader // of the configuration
+	Format string        // the log format: "println" or "json"
+	Export string        // the output format of export: "yaml" or "json"
 
 	Host string // the address to listen on, without a port
 	Port int    // 0 takes a free port
@@ -32,39 +32,48 @@ type Settings struct {
 	// distributes connections.
 	ReusePort bool
 
-	UnmatchedStatus int // the status for all unmatched requests; 0 for 404 or 405
-	NoCORS          bool
-	CORSCredentials bool // pages of any origin may send credentials
-	GlobalTemplates bool // every response of a mapping of WireMock is a template
-	TrustForwarded  bool // rate limits use X-Forwarded-For as the client's address
-	AccessLog       bool
-	ServerTiming    bool
-	MaxBody         int    // maximum size of a request body in bytes
-	MaxMessage      int    // maximum size of a WebSocket message in bytes
-	MaxResponse     int    // maximum size of a text made by a template, in bytes
-	Validate        bool   // validate requests against the OpenAPI documents
-	StrictDocuments bool   // refuse documents with faults
-	AllowRemoteRefs bool   // documents may refer to others by http and https URLs
-	Dynamic         bool   // operations in documents generate a new body for each request
-	BasePath        string // prefix of the paths of documents, instead of their own; "" for their own
-	NoHTTP2         bool   // clients that speak HTTP/2 are refused
-	// MaxConnectionAge is how long a connection is used; 0 means no limit.
-	MaxConnectionAge time.Duration
-	Grace            time.Duration // how long a stopping server waits for requests and sends webhooks
+	Responses
+	Dynamic bool // operations in documents generate a new body for each request
 
 	MaxPendingWebhooks int    // maximum number of waiting webhooks
 	WebhookStore       string // a directory; "" for none
-	NoWebhooks         bool   // webhooks are not sent
 	State              string // a file in which changes to rows are kept; "" for none
 	StateMemory        int    // memory for all changes to rows, in bytes
-	NoLatency          bool   // no latency is injected
-	NoFaults           bool   // no fault is injected
 
-	Seed      *uint64 // the seed of all random choices; nil lets them differ in each run
-	SentryDSN string  // where errors are reported, as given; "" for nowhere
+	NoWebhooks bool    // webhooks are not sent
+	NoLatency  bool    // no latency is injected
+	NoFaults   bool    // no fault is injected
+	Seed       *uint64 // the seed of all random choices; nil lets them differ in each run
 
-	TLS TLS // of the port
+	NoHTTP2 bool // clients that speak HTTP/2 are refused
+	// MaxConnectionAge is how long a connection is used; 0 means no limit.
+	MaxConnectionAge time.Duration
+	Grace            time.Duration // how long a stopping server waits for requests and sends webhooks
+	SentryDSN        string        // where errors are reported, as given; "" for nowhere
+	TLS              TLS           // of the port
 
+	AdminAddress
+
+	texts    map[string]string // the values that were given, by flag name; see Given
+	defaults []string          // where the default configuration is searched for, in order
+}
+
+// Responses are the settings of all responses, and of what is accepted of requests.
+type Responses struct {
+	UnmatchedStatus int // the status for all unmatched requests; 0 for 404 or 405
+	NoCORS          bool
+	CORSCredentials bool // pages of any origin may send credentials
+	TrustForwarded  bool // rate limits use X-Forwarded-For as the client's address
+	AccessLog       bool
+	ServerTiming    bool
+	MaxBody         int  // maximum size of a request body in bytes
+	MaxMessage      int  // maximum size of a WebSocket message in bytes
+	MaxResponse     int  // maximum size of a text made by a template, in bytes
+	GlobalTemplates bool // every response of a mapping of WireMock is a template
+}
+
+// AdminAddress are the settings of the admin address, the verdict and the fleet.
+type AdminAddress struct {
 	Admin         string // host and port of the admin address; "" for none
 	AdminToken    string // the token for requests to it; "" for none
 	AdminTLS      TLS    // of the admin address; only certificates and client CA
@@ -73,25 +82,12 @@ type Settings struct {
 	// Verdict lists the limits above which the timing is not trusted, in the form that
 	// verdict.ParseThresholds accepts; "" for the defaults.
 	Verdict string
-	// Fleet lists the replicas of the fleet, in the form that fleet.ParseMembers accepts; "" for
-	// none.
+	// Fleet lists the replicas of the fleet, in the form that fleet.ParseMembers accepts; "" for none.
 	Fleet       string
 	FleetExpect int // the expected number of replicas; 0 for any number
 	// FleetCA is a file with the CA of the admin addresses of the other replicas; "" for the CA
 	// that --admin-tls auto makes, or the CAs of the system.
 	FleetCA string
-
-	texts    map[string]string // the values that were given, by flag name; see Given
-	defaults []string          // where the default configuration is searched for, in order
-}
-
-// Loader returns a loader of configurations with these settings.
-func (s Settings) Loader() config.Loader {
-	l := config.Loader{Validate: s.Validate, AllowRemoteRefs: s.AllowRemoteRefs, StrictDocuments: s.StrictDocuments, BasePath: s.BasePath, Upstream: s.Upstream}
-	if s.Seed != nil {
-		l.Seed = *s.Seed
-	}
-	return l
 }
 
 // Sources returns the files and directories to load, in order: those given, or the default
@@ -102,7 +98,7 @@ func (s Settings) Sources() ([]string, error) {
 	if s.Mocks != "" {
 		paths = append(paths, s.Mocks)
 	}
-	if len(paths) > 0 || s.Upstream != "" {
+	if len(paths) > 0 || s.Loader.Upstream != "" {
 		return paths, nil
 	}
 	for _, path := range s.defaults {

@@ -39,7 +39,7 @@ func TestDefaultsOfSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	got.defaults = nil
-	want := Settings{Command: "serve", Format: "println", Host: "0.0.0.0", Port: 8000, MaxBody: 16 << 20, Grace: 10 * time.Second}
+	want := Settings{Command: "serve", Format: "println", Host: "0.0.0.0", Port: 8000, Responses: Responses{MaxBody: 16 << 20}, Grace: 10 * time.Second}
 	if !equalSettings(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -59,12 +59,12 @@ func TestFlagBeatsVariableBeatsDefault(t *testing.T) {
 		"MOCKSERVER_UNMATCHED_STATUS", "599", "MOCKSERVER_NO_CORS", "1", "MOCKSERVER_ACCESS_LOG", "true",
 		"MOCKSERVER_MAX_BODY", "64KiB", "MOCKSERVER_GRACE", "0", "SENTRY_DSN", "https://key@sentry.test/1")
 	fromEnv := Settings{Command: "serve", Config: []string{"e.yml"}, Mocks: "em.yml", Format: "json", Host: "127.0.0.1", Port: 1,
-		UnmatchedStatus: 599, NoCORS: true, AccessLog: true, MaxBody: 64 << 10, SentryDSN: "https://key@sentry.test/1"}
+		Responses: Responses{UnmatchedStatus: 599, NoCORS: true, AccessLog: true, MaxBody: 64 << 10}, SentryDSN: "https://key@sentry.test/1"}
 	if got, err := Read(nil, variables); err != nil || !equalSettings(got, fromEnv) {
 		t.Errorf("from variables: %+v, %v", got, err)
 	}
 	fromFlags := Settings{Command: "validate", Config: []string{"f.yml"}, Mocks: "fm.yml", Format: "println", Host: "::1", Port: 0,
-		UnmatchedStatus: 404, MaxBody: 2e6, Grace: 1500 * time.Millisecond}
+		Responses: Responses{UnmatchedStatus: 404, MaxBody: 2e6}, Grace: 1500 * time.Millisecond}
 	got, err := Read([]string{"-c", "f.yml", "--mocks=fm.yml", "validate", "-f=println", "--host", "[::1]", "-port", "0",
 		"--unmatched-status", "404", "--no-cors=false", "--access-log=0", "--max-body", "2MB", "--grace=1.5s", "--sentry-dsn="}, variables)
 	if err != nil || !equalSettings(got, fromFlags) {

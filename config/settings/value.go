@@ -11,9 +11,9 @@ import (
 	"mockserver/internal/flags"
 )
 
-func readSeed(into **uint64, text string) bool {
+func readSeed(s *Settings, text string) bool {
 	seed, err := strconv.ParseUint(text, 10, 64)
-	*into = &seed
+	s.Seed, s.Loader.Seed = &seed, seed
 	return err == nil
 }
 

@@ -229,7 +229,7 @@ func (p *program) adminOptions() admin.Options {
 
 // loader returns the loader of the settings, which also reads the files of other tools.
 func (p *program) loader() config.Loader {
-	l := p.settings.Loader()
+	l := p.settings.Loader
 	l.Import = p.imported.Import
 	return l
 }
@@ -242,7 +242,7 @@ func (p *program) announce(spec *config.Spec) {
 	if routes, more := spec.Routes(shownRoutes, p.server.URL()); declared && len(routes) > 0 {
 		p.log.Info("first routes", "routes", strings.Join(routes, ", "), "more", more)
 	}
-	if len(spec.Documents()) > 0 && !p.settings.Validate {
+	if len(spec.Documents()) > 0 && !p.settings.Loader.Validate {
 		p.log.Info("requests are not validated", "flag", "--validate")
 	}
 	for _, left := range spec.LeftOut() {
