@@ -40,7 +40,7 @@ func moveOf(m *statefile.Move, now time.Time) *state.Move {
 // Save writes all changes to a file, as statefile.Replace does.
 func (s *Sets) Save(path string) (changes int, err error) {
 	now := time.Now()
-	return statefile.Replace(path, s.loaded, s.log, func(put func(statefile.Change) error) (err error) {
+	return statefile.Replace(path, func(put func(statefile.Change) error) (err error) {
 		for _, set := range s.store.Sets() {
 			set.Changes(func(c state.Change) bool {
 				line := statefile.Change{Set: set.Name, Key: string(c.Key), Row: c.JSON, Taken: c.Taken, Deleted: c.JSON == nil && !c.Taken, Move: saveMove(c.Move, now)}
@@ -68,19 +68,12 @@ func Writable(path string) error {
 }
 
 // Load makes the changes in a file that Save has written, even beyond the limits of the sets: moves
-// may have exceeded the limits, or the limits were higher. If the file is missing, Load reads the
-// one that it had replaced, which a process that was killed may have left alone; without either,
-// there are no changes. Changes to undeclared sets are left out; Load also returns their number. After an error,
-// some of the changes may have been made.
+// may have exceeded the limits, or the limits were higher. A missing file has no changes. Changes to undeclared sets
+// are left out; Load also returns their number. After an error, some of the changes may have been made.
 func (s *Sets) Load(path string) (changes, leftOut int, err error) {
-	_, gone := os.Stat(statefile.Previous(path))
-	f, info, err := files.Open(path)
+	f, _, err := files.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if f, info, err = files.Open(statefile.Previous(path)); errors.Is(err, fs.ErrNotExist) {
-			return 0, 0, nil
-		}
-		_, gone = os.Stat(path)
-		s.log.Warn("the state file is missing; its previous content is read", "file", statefile.Previous(path))
+		return 0, 0, nil
 	}
 	if err != nil {
 		return 0, 0, err
@@ -88,13 +81,9 @@ func (s *Sets) Load(path string) (changes, leftOut int, err error) {
 	defer f.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.loaded = info
 	l := statefile.NewLines(f)
 	for {
 		c, err := l.Next()
-		if errors.Is(err, io.EOF) && info.Size() == 0 && gone == nil {
-			err = errors.New("the file is empty")
-		}
 		switch {
 		case errors.Is(err, io.EOF):
 			return changes, leftOut, nil
@@ -107,9 +96,6 @@ func (s *Sets) Load(path string) (changes, leftOut int, err error) {
 			}
 		}
 		if err != nil {
-			if gone == nil {
-				err = fmt.Errorf("%w; the file before it is %s: rename it to use it instead", err, statefile.Previous(path))
-			}
 			return changes, leftOut, err
 		}
 		changes++

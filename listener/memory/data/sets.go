@@ -10,7 +10,6 @@ package data
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
@@ -46,7 +45,6 @@ type Sets struct {
 	scenarios map[string]*scenario        // scenarios of the specification being compiled
 	turns     map[pickOf]*state.Turns     // across reloads
 	snapshots []snapshot
-	loaded    fs.FileInfo // the file that Load has read; nil if none
 
 	done    chan struct{} // closed by Close
 	closing sync.Once

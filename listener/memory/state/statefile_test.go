@@ -5,20 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
-	"mockserver/internal/files"
 	"mockserver/listener/memory/statefile"
 )
 
 // written returns a file of two changes, as the package writes it.
 func written(t testing.TB) []byte {
 	path := filepath.Join(t.TempDir(), "f")
-	changes, err := statefile.Replace(path, nil, slog.New(slog.DiscardHandler), func(put func(statefile.Change) error) error {
+	changes, err := statefile.Replace(path, func(put func(statefile.Change) error) error {
 		part := "a b"
 		return errors.Join(put(statefile.Change{Set: "s", Key: "1", Row: json.RawMessage(`{"id":1}`), Move: &statefile.Move{Entry: 1, In: 5}}),
 			put(statefile.Change{Set: "s", Part: &part, Key: "2", Taken: true}))
@@ -28,35 +25,6 @@ func written(t testing.TB) []byte {
 		t.Fatalf("%d changes, %v", changes, err)
 	}
 	return content
-}
-
-// Another process may set the modification time of what it writes back.
-func TestReplace_AFileWrittenMeanwhileIsNoticed(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f")
-	content, must := written(t), func(err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(os.WriteFile(path, content, 0o600))
-	loaded, err := os.Stat(path)
-	must(err)
-	for after := loaded; files.Same(loaded, after); { // within a tick of the file system
-		must(os.WriteFile(path, content, 0o600))
-		must(os.Chtimes(path, loaded.ModTime(), loaded.ModTime()))
-		after, err = os.Stat(path)
-		must(err)
-	}
-	for _, noticed := range []bool{true, false} {
-		var log bytes.Buffer
-		_, err := statefile.Replace(path, loaded, slog.New(slog.NewTextHandler(&log, nil)), func(func(statefile.Change) error) error { return nil })
-		must(err)
-		if got := strings.Contains(log.String(), "written by another process meanwhile"); got != noticed {
-			t.Errorf("the log has %q", log.String())
-		}
-		loaded, err = os.Stat(path)
-		must(err)
-	}
 }
 
 // read returns the number of changes in a file, or what is wrong with it.

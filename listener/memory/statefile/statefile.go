@@ -14,14 +14,11 @@ import (
 	"hash"
 	"hash/crc64"
 	"io"
-	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"mockserver/internal/files"
 	"mockserver/internal/wording"
 )
 
@@ -51,13 +48,9 @@ type Move struct {
 	To    json.RawMessage `json:"to,omitempty"` // empty if the row stays as it is
 }
 
-// Previous returns the name of the file that was replaced last.
-func Previous(path string) string { return path + ".previous" }
-
 // Replace writes a file of the changes that all passes on. The file is replaced as a whole:
-// whatever happens, it contains either the old or the new content. The old file is kept, under the
-// name Previous; loaded is what was known about it when it was read, or nil.
-func Replace(path string, loaded fs.FileInfo, log *slog.Logger, all func(put func(Change) error) error) (changes int, err error) {
+// whatever happens, it contains either the old or the new content.
+func Replace(path string, all func(put func(Change) error) error) (changes int, err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.new")
 	if err != nil {
 		return 0, err
@@ -75,9 +68,6 @@ func Replace(path string, loaded fs.FileInfo, log *slog.Logger, all func(put fun
 		return 0, err
 	}
 	if err = f.Close(); err != nil {
-		return 0, err
-	}
-	if err = keep(path, loaded, log); err != nil {
 		return 0, err
 	}
 	return changes, os.Rename(f.Name(), path)
@@ -109,36 +99,6 @@ func write(f io.Writer, all func(put func(Change) error) error) (changes int, er
 // last returns the last line of a file.
 func last(changes int, sum hash.Hash64) []byte {
 	return fmt.Appendf(nil, "%s%d,\"sum\":\"%016x\"}\n", beginsLast, changes, sum.Sum64())
-}
-
-// keep keeps the file that is about to be replaced, unless it is damaged.
-func keep(path string, loaded fs.FileInfo, log *slog.Logger) error {
-	f, info, err := files.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	lines := NewLines(f)
-	for err == nil {
-		_, err = lines.Next()
-	}
-	if !errors.Is(err, io.EOF) {
-		log.Warn("the state file was damaged meanwhile, and is not kept", "file", path, "error", err.Error())
-		return nil
-	}
-	if loaded == nil || !files.Same(loaded, info) {
-		log.Warn("the state file was written by another process meanwhile, and is kept", "file", Previous(path))
-	}
-	if err := os.Remove(Previous(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if os.Link(path, Previous(path)) == nil {
-		return nil
-	}
-	return os.Rename(path, Previous(path)) // the file system has no links
 }
 
 // Lines reads a file.
