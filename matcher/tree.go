@@ -202,6 +202,14 @@ func (r *Request) Segments() (segments [][]byte, ok bool) {
 	return segments, r.target.trimmed != nil
 }
 
+// Segment returns the i-th segment of the path, decoded, and reports whether it exists.
+func (r *Request) Segment(i int) ([]byte, bool) {
+	if r.parts(); i >= len(r.target.slashes) {
+		return nil, false
+	}
+	return r.segment(i), true
+}
+
 // segment returns segment number i of the path, decoded.
 func (r *Request) segment(i int) []byte {
 	if !r.target.escaped {

@@ -14,6 +14,7 @@ func TestAllocations_Append(t *testing.T) {
 	for _, c := range []struct{ name, text string }{
 		{"a static text", `{"a":1}`},
 		{"a path parameter", `{"id":{{path-params.id}}}`},
+		{"parts of the target", `{"a":"{{path-segments.1}}","b":"{{path-segments.9}}","c":"{{path-and-query}}"}`},
 		{"a query parameter", `{"page":"{{query-params.page}}"}`},
 		{"a header and a cookie", `{"a":"{{header-params.X-Request-Id}}","b":"{{cookie-params.theme}}"}`},
 		{"a JSON value", `{"a":{{json-params.obj.a.b.c}},"n":{{json-params.n}}}`},

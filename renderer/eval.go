@@ -75,6 +75,8 @@ func (e *expr) find(r *matcher.Request, fr *frame) value.Value {
 			return value.Value{}
 		}
 		return value.OfText(r.Param(e.index))
+	case opPathSegment:
+		return optional(r.Segment(e.index))
 	case opQuery:
 		return optional(r.Query(e.name))
 	case opHeader:

@@ -14,6 +14,7 @@ type opcode uint8
 const (
 	opLiteral opcode = iota
 	opPathParam
+	opPathSegment
 	opQuery
 	opHeader
 	opCookie
@@ -49,7 +50,7 @@ type expr struct {
 	memo    int                                  // the number of the memo in the frame that has the value, from 1; 0 for none
 	steady  int                                  // how many filters are included in the memo
 	turns   int                                  // the loop whose iterations change the value, or noLoop
-	index   int                                  // opPathParam: position, -1 for none; opLoop…: the loop, from the outermost; opRow: position
+	index   int                                  // opPathParam, opPathSegment: position, -1 for none; opLoop…: the loop, from the outermost; opRow: position
 	bare    bool                                 // opLiteral: a bare word of a condition
 	name    string                               // opQuery, opHeader, opCookie, opForm, opResponseHeader
 	steps   []step                               // opJSON, opLoopItem, opRow, opResponse: the path into the value

@@ -75,6 +75,6 @@ func (s *scanner) word(t token) (expr, bool) {
 		message = "message, "
 	}
 	s.fail(t.offset, "unknown variable %q%s; variables are path-params.x, query-params.x, header-params.X, cookie-params.x, "+
-		"form-params.x, json-params, %smethod, path, host, query-string, protocol, remote-addr, tls.X, client-cert.X, body, env.NAME, now, uuid, uuid7, ulid, random", t.text, hint, message)
+		"form-params.x, json-params, %smethod, path, path-segments.N, path-and-query, host, query-string, protocol, remote-addr, tls.X, client-cert.X, body, env.NAME, now, uuid, uuid7, ulid, random", t.text, hint, message)
 	return expr{}, false
 }

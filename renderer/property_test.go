@@ -24,7 +24,7 @@ func FuzzSources(f *testing.F) {
 	for _, s := range nasty {
 		f.Add(s)
 	}
-	sources := []string{"path-params.p", "query-params.q", "header-params.X-H", "cookie-params.c", "form-params.f", "json-params.j", "query-string", "path", "body"}
+	sources := []string{"path-params.p", "query-params.q", "header-params.X-H", "cookie-params.c", "form-params.f", "json-params.j", "query-string", "path", "path-segments.1", "path-and-query", "body"}
 	type trio struct{ json, header, url *renderer.Template }
 	var templates []trio
 	for _, source := range sources {

@@ -18,6 +18,7 @@ var roots = map[string]struct {
 	read func(r *matcher.Request) value.Value // opRequest and other opcodes that need only the request
 }{
 	"path-params":   {op: opPathParam, rest: restName},
+	"path-segments": {op: opPathSegment, rest: restName},
 	"query-params":  {op: opQuery, rest: restName},
 	"header-params": {op: opHeader, rest: restName},
 	"cookie-params": {op: opCookie, rest: restName},
@@ -26,8 +27,15 @@ var roots = map[string]struct {
 	"env":           {op: opLiteral, rest: restName},
 	"method":        {opRequest, restLength, func(r *matcher.Request) value.Value { return value.OfText(r.Method()) }},
 	"path":          {opRequest, restLength, func(r *matcher.Request) value.Value { return value.OfText(r.Path()) }},
-	"host":          {op: opRequest, rest: restPart},
-	"query-string":  {opRequest, restLength, func(r *matcher.Request) value.Value { return value.OfText(r.QueryString()) }},
+	"path-and-query": {opRequest, restLength, func(r *matcher.Request) value.Value {
+		text := append(r.Arena, r.Path()...)
+		if query := r.QueryString(); len(query) > 0 {
+			text = append(append(text, '?'), query...)
+		}
+		return value.Appended(r, text)
+	}},
+	"host":         {op: opRequest, rest: restPart},
+	"query-string": {opRequest, restLength, func(r *matcher.Request) value.Value { return value.OfText(r.QueryString()) }},
 	"protocol": {opRequest, restLength, func(r *matcher.Request) value.Value {
 		return value.Appended(r, append(r.Arena, r.In.Protocol.String()...))
 	}},
@@ -200,6 +208,12 @@ func (s *scanner) named(t token, root, rest string) (e expr, ok, known bool) {
 	switch root {
 	case "path-params":
 		e.index = s.pathParam(t, e.name)
+	case "path-segments":
+		n, err := strconv.ParseUint(e.name, 10, 16)
+		if e.index = int(n); err != nil {
+			s.fail(t.offset, "%q: %q is not a number; expected path-segments.N, counted from 0", t.text, e.name)
+			return e, false, true
+		}
 	case "env":
 		e.literal = s.environment(t, e.name)
 	}

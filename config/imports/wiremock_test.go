@@ -244,12 +244,21 @@ func TestWireMock_Templates(t *testing.T) {
 		"{{#if request.query.b}}b{{else}}no b{{/if}} {{#each (jsonPath request.body '$.l')}}<{{this}}{{#unless @last}},{{/unless}}>{{/each}} {{parameters.p}} {{unknown request.body}}{{request.url}}"
 	m := readMapping(t, `{"request": {"method": "POST", "urlPathPattern": "/t/[^/]+"}, "response": {"transformers": ["response-template"], "transformerParameters": {"p": "{%"}, "headers": {"X-B": "{{request.method}}"}, "body": "`+body+`"}}`)
 	Ask(t, m.Serve(t), []Case{{Method: "POST", Target: "/t/x?a=7", Body: `{"n":[5],"l":["p","q"]}`, Header: map[string]string{"X-A": "A"}, Status: 200,
-		Want: "7 x t A 7 5 no b <p,><q> {% {{unknown request.body}}{{request.url}}", Has: map[string]string{"X-B": "POST"}}})
-	if got := m.Counts(); got != [3]int{0, 1, 0} || m.Items[0].Why != "{{unknown request.body}}: it has no equivalent; {{request.url}}: it has no equivalent" {
+		Want: "7 x t A 7 5 no b <p,><q> {% {{unknown request.body}}/t/x?a=7", Has: map[string]string{"X-B": "POST"}}})
+	if got := m.Counts(); got != [3]int{0, 1, 0} || m.Items[0].Why != "{{unknown request.body}}: it has no equivalent" {
 		t.Errorf("%v: %v", got, m.Items)
 	}
 	m = readMapping(t, `{"request": {"url": "/t"}, "response": {"transformers": ["response-template"], "body": "{{request.url}}"}}`)
 	Ask(t, m.Serve(t), []Case{{Method: "GET", Target: "/t", Status: 200, Want: "/t"}})
+	m = readMapping(t, `{"request": {"urlPattern": "/s/.*"}, "response": {"transformers": ["response-template"], "body": "{{request.url}} 0={{request.pathSegments.[0]}} 1={{request.pathSegments.[1]}} 2={{request.path.[2]}} {{#if request.pathSegments.[2]}}y{{else}}n{{/if}}"}}`)
+	Ask(t, m.Serve(t), []Case{ // as WireMock 3.13 answers
+		{Method: "GET", Target: "/s/a", Status: 200, Want: "/s/a 0=s 1=a 2= n"},
+		{Method: "GET", Target: "/s/a%20b/c/?x=1&y=%20", Status: 200, Want: "/s/a%20b/c/?x=1&y=%20 0=s 1=a b 2=c y"},
+		{Method: "GET", Target: "/s/a?", Status: 200, Want: "/s/a 0=s 1=a 2= n"},
+	})
+	if got := m.Counts(); got != [3]int{1, 0, 0} {
+		t.Errorf("%v: %v", got, m.Items)
+	}
 	m = readMapping(t, `{"request": {"method": "GET", "url": "/t"}, "response": {"body": "{{request.path}} {% x %}", "headers": {"X": ["{{a}}", "b"]}}}`)
 	Ask(t, m.Serve(t), []Case{{Method: "GET", Target: "/t", Status: 200, Want: "{{request.path}} {% x %}", Has: map[string]string{"X": "{{a}}, b"}}})
 }

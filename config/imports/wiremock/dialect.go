@@ -6,7 +6,6 @@ import (
 	"math"
 	"net/url"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -117,9 +116,6 @@ func (d *dialect) request(path string) (string, error) {
 	if path == "path" {
 		return d.path()
 	}
-	if path == "url" && slices.Contains(d.made.needs, language.Query("")) { // otherwise it has a query
-		return "path", nil
-	}
 	if expression := whole[path]; expression != "" {
 		return expression, nil
 	}
@@ -145,7 +141,7 @@ func (d *dialect) request(path string) (string, error) {
 
 // whole maps parts of a request to expressions, and maps those that have members to their operands.
 var (
-	whole = map[string]string{"method": "method", "body": "body", "bodyAsBase64": "body|base64", "clientIp": "remote-addr", "id": "uuid", "scheme": `"http"`,
+	whole = map[string]string{"method": "method", "url": "path-and-query", "body": "body", "bodyAsBase64": "body|base64", "clientIp": "remote-addr", "id": "uuid", "scheme": `"http"`,
 		"host": "host.name", "port": "host.port", "baseUrl": "host.url"}
 	maps = map[string]string{"query": "query-params", "headers": "header-params", "cookies": "cookie-params"}
 )
@@ -175,7 +171,10 @@ func (d *dialect) segment(name string) (string, error) {
 		at, _ := strconv.Atoi(m[1])
 		switch {
 		case at >= len(path) || path[at].Kind == language.Rest:
-			return "", errors.New("the path does not describe this segment")
+			if d.made.raw {
+				d.Note("segments of the path are decoded; WireMock leaves them encoded")
+			}
+			return language.Member("path-segments", m[1]), nil
 		case path[at].Kind == language.Literal && d.made.raw:
 			return language.Quote(url.PathEscape(path[at].Text)), nil
 		case path[at].Kind == language.Literal:
