@@ -100,11 +100,12 @@ func between(a, b *Reading) Sample {
 		StateGivenUp:   max(0, givenUp(b.Counts.Sets)-givenUp(a.Counts.Sets)), // negative if a set was removed
 		Connections:    b.Counts.Connections, InFlight: b.Counts.InFlight,
 		RecordingDropped: b.Counts.RecordingDropped - a.Counts.RecordingDropped,
-		WebhooksOldest:   Milliseconds(b.Webhooks.Oldest),
-		WebhooksStarted:  startedWebhooks(&b.Webhooks) - startedWebhooks(&a.Webhooks),
-		WebhooksSent:     b.Webhooks.Delivered - a.Webhooks.Delivered, WebhooksDead: b.Webhooks.Dead - a.Webhooks.Dead,
-		WebhooksRefused: b.Webhooks.Refused - a.Webhooks.Refused,
-		WebhooksPending: b.Webhooks.Pending, WebhooksDue: b.Webhooks.Due,
+		Webhooks: Webhooks{
+			WebhooksStarted: startedWebhooks(&b.Webhooks) - startedWebhooks(&a.Webhooks),
+			WebhooksSent:    b.Webhooks.Delivered - a.Webhooks.Delivered, WebhooksDead: b.Webhooks.Dead - a.Webhooks.Dead,
+			WebhooksRefused: b.Webhooks.Refused - a.Webhooks.Refused, WebhooksPending: b.Webhooks.Pending,
+			WebhooksDue: b.Webhooks.Due, WebhooksOldest: Milliseconds(b.Webhooks.Oldest),
+		},
 		times: timesBetween(a, b, &all), opening: openingBetween(a, b),
 		Load: loadBetween(&a.usage, &b.usage, apart),
 	}

@@ -39,25 +39,13 @@ type Sample struct {
 	Out       uint64    `json:"bytes_out" doc:"bytes of response bodies"`
 
 	Arrived
-
 	AcceptFailures uint64 `json:"accept_failures" doc:"connections that could not be accepted"`
-
-	Handshakes     uint64  `json:"tls_handshakes" doc:"TLS handshakes, including failed ones"`
-	FullHandshakes uint64  `json:"tls_handshakes_full" doc:"TLS handshakes that did not resume a session"`
-	HandshakeCPU   float64 `json:"tls_handshakes_cpu" doc:"CPUs that handshakes kept busy, on average"`
-
+	TLS
 	Connections int   `json:"connections" doc:"connections open at its end"`
 	InFlight    int64 `json:"in_flight" doc:"requests in flight at its end"`
-
-	WebhooksStarted  int64   `json:"webhooks_started" doc:"webhooks that requests triggered"`
-	WebhooksSent     int64   `json:"webhooks_sent" doc:"webhooks that were delivered"`
-	WebhooksDead     int64   `json:"webhooks_dead" doc:"webhooks that were given up"`
-	WebhooksRefused  int64   `json:"webhooks_refused" doc:"webhooks that were not accepted"`
-	RecordingDropped uint64  `json:"recording_dropped" doc:"exchanges with upstreams that should have been recorded and were not"`
-	StateGivenUp     int64   `json:"state_given_up" doc:"changes of rows dropped for lack of room"`
-	WebhooksPending  int64   `json:"webhooks_pending" doc:"webhooks pending at its end"`
-	WebhooksDue      int64   `json:"webhooks_due" doc:"webhooks that wait for a worker, for the first attempt or a later one"`
-	WebhooksOldest   float64 `json:"webhooks_oldest" merge:"max" doc:"how long the webhook that waits longest for a worker has been due"`
+	Webhooks
+	RecordingDropped uint64 `json:"recording_dropped" doc:"exchanges with upstreams that should have been recorded and were not"`
+	StateGivenUp     int64  `json:"state_given_up" doc:"changes of rows dropped for lack of room"`
 
 	Times[Spread]
 	// The fields below are set only in samples that are judged.
@@ -67,6 +55,24 @@ type Sample struct {
 	opening    float64                   // share of requests that came over a new connection
 
 	Load
+}
+
+// TLS contains the handshakes of the port.
+type TLS struct {
+	Handshakes     uint64  `json:"tls_handshakes" doc:"TLS handshakes, including failed ones"`
+	FullHandshakes uint64  `json:"tls_handshakes_full" doc:"TLS handshakes that did not resume a session"`
+	HandshakeCPU   float64 `json:"tls_handshakes_cpu" doc:"CPUs that handshakes kept busy, on average"`
+}
+
+// Webhooks contains what happened to webhooks.
+type Webhooks struct {
+	WebhooksStarted int64   `json:"webhooks_started" doc:"webhooks that requests triggered"`
+	WebhooksSent    int64   `json:"webhooks_sent" doc:"webhooks that were delivered"`
+	WebhooksDead    int64   `json:"webhooks_dead" doc:"webhooks that were given up"`
+	WebhooksRefused int64   `json:"webhooks_refused" doc:"webhooks that were not accepted"`
+	WebhooksPending int64   `json:"webhooks_pending" doc:"webhooks pending at its end"`
+	WebhooksDue     int64   `json:"webhooks_due" doc:"webhooks that wait for a worker, for the first attempt or a later one"`
+	WebhooksOldest  float64 `json:"webhooks_oldest" merge:"max" doc:"how long the webhook that waits longest for a worker has been due"`
 }
 
 // Arrived contains what the load generator did: how requests arrived.
