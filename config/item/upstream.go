@@ -21,12 +21,13 @@ type Upstream struct {
 	Name        string      // unique
 	URL         syntax.Text // http or https, without user, query and fragment; its path precedes the path of requests
 	Timeout     time.Duration
-	Connections int      // 0 means DefaultConnections
-	Headers     []Header // set in requests; may contain placeholders, which can use the request
-	Without     []string // headers that are left out of requests
-	Host        string   // HostOwn (also "") or HostPass
-	Insecure    bool     // TLS certificates are not verified
-	Record      *Record  // nil records nothing
+	MaxDuration time.Duration // of a streamed answer
+	Connections int           // 0 means DefaultConnections
+	Headers     []Header      // set in requests; may contain placeholders, which can use the request
+	Without     []string      // headers that are left out of requests
+	Host        string        // HostOwn (also "") or HostPass
+	Insecure    bool          // TLS certificates are not verified
+	Record      *Record       // nil records nothing
 }
 
 // The values of the keys of upstreams, and their defaults.
@@ -36,6 +37,7 @@ const (
 
 	DefaultUpstream        = "default" // the name of the upstream of Loader.Upstream
 	DefaultUpstreamTimeout = 30 * time.Second
+	DefaultMaxDuration     = time.Hour
 	DefaultConnections     = 256
 
 	maxConnections = 65535
@@ -49,7 +51,8 @@ var upstreamFields = []table.Field[Upstream]{
 	table.Of[Upstream](table.Row{Key: "name", Doc: "the name by which endpoints refer to it", Required: true, Kinds: table.Texts, Pattern: dataNamePattern, Form: dataNameForm, Is: isDataName}),
 	table.With(table.Row{Key: "url", Mask: table.MaskURL, Doc: "the URL of the server; its path precedes the path of requests", Required: true, Kinds: table.Texts, Form: upstreamForm, Pattern: `^[Hh][Tt][Tt][Pp][Ss]?://[^\x00-\x20\x7F/?#:@]`},
 		setUpstreamURL),
-	table.Of[Upstream](table.Row{Key: "timeout", Doc: "how long a request may take, up to the last byte of its answer; 30s by default", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
+	table.Of[Upstream](table.Row{Key: "timeout", Doc: "how long a request may take, up to the last byte of its answer; up to its head, and then between two pieces, if the answer is streamed; 30s by default", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
+	table.Of[Upstream](table.Row{Key: "max-duration", Doc: "how long a streamed answer may take, up to its last byte; 1h by default", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
 	table.Of[Upstream](table.Row{Key: "connections", Doc: "how many requests it gets at once, 256 by default; others wait in order, within the timeout", Kinds: table.Numbers, Min: 1, Max: maxConnections}),
 	table.With(table.Row{Key: "headers", Mask: table.MaskNamed, Doc: "headers that are set in requests, name: value; null leaves one out", Kinds: table.Maps, Name: headerName, Value: upstreamHeader}, setUpstreamHeaders),
 	table.Of[Upstream](table.Row{Key: "host", Doc: "the Host of requests: own (the default) for the host of the url, or pass for the client's", Kinds: table.Texts, Enum: []string{HostOwn, HostPass}}),
@@ -132,6 +135,7 @@ func setUpstreamHeaders(d *table.Decoder, v table.Value, u *Upstream) {
 func (u *Upstream) Effective() Upstream {
 	e := *u
 	e.Timeout = cmp.Or(e.Timeout, DefaultUpstreamTimeout)
+	e.MaxDuration = cmp.Or(e.MaxDuration, DefaultMaxDuration)
 	e.Connections = cmp.Or(e.Connections, DefaultConnections)
 	e.Host = cmp.Or(e.Host, HostOwn)
 	return e

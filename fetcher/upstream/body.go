@@ -58,10 +58,14 @@ func (x *Exchange) read(p []byte, waits bool) (n int, err error) {
 }
 
 // readWhole reads the body into room if it is short, and sets Whole if it read the whole body. If
-// most is above 0, it reads the whole body; a body of more than most bytes is an error.
+// most is above 0, it reads the whole body; a body of more than most bytes is an error. Of a streamed
+// body it reads only what has arrived.
 func (x *Exchange) readWhole(room []byte, most int64) error {
 	x.Body = room[:0]
 	sized := x.Length >= 0
+	if x.Streamed {
+		sized, most = false, 0
+	}
 	if x.body.Over() {
 		x.Whole = true
 		return nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mockserver/dispatcher/client"
+	"mockserver/internal/events"
 	"mockserver/internal/http1"
 )
 
@@ -31,6 +32,9 @@ type Exchange struct {
 	// Body is the body if Whole is set, otherwise its beginning. Read returns the rest.
 	Body  []byte
 	Whole bool
+	// Streamed means that the body is passed on as it arrives: events, lines, or a body of unknown length.
+	Streamed bool
+	Framing  events.Framing // of the body
 
 	Waited    time.Duration // how long the request waited for a place
 	Connected time.Duration // how long it then took to get a connection
@@ -44,10 +48,11 @@ type Exchange struct {
 	asks     bool      // conn.Ask sends the request; otherwise deadlines are set on conn
 	from     io.Reader // conn, except in tests
 	deadline time.Time
-	hurried  bool   // the read deadline is before deadline
-	waiter   Waiter // the client, while Do has not returned
-	out      []byte // the request
-	headSize int    // of the request
+	ends     time.Time // when a streamed body must be complete
+	hurried  bool      // the read deadline is before deadline
+	waiter   Waiter    // the client, while Do has not returned
+	out      []byte    // the request
+	headSize int       // of the request
 	named    [][]byte
 
 	in     []byte // what was received, from the head of the answer on; the rest of a body is not
@@ -88,6 +93,14 @@ func (x *Exchange) unhurry() {
 	}
 }
 
+// extend sets the deadline for the next piece of a streamed body.
+func (x *Exchange) extend() {
+	if x.deadline = x.upstream.Deadline(time.Now()); x.ends.Before(x.deadline) {
+		x.deadline = x.ends
+	}
+	x.hurried = true
+}
+
 // readConn reads from the connection. Within Do, it also watches the client once the answer takes
 // longer than patience.
 func (x *Exchange) readConn(p []byte) (n int, err error) {
@@ -109,6 +122,10 @@ func (x *Exchange) readConn(p []byte) (n int, err error) {
 // cause returns the error to report for an error from the connection.
 func (x *Exchange) cause(err error) error {
 	switch {
+	case isTimeout(err) && !errors.Is(err, ErrTimeout) && x.Streamed && !time.Now().Before(x.ends):
+		return fmt.Errorf("%w: the answer was not complete within the max-duration of %v", ErrTimeout, x.upstream.maxDuration)
+	case isTimeout(err) && !errors.Is(err, ErrTimeout) && x.Streamed:
+		return fmt.Errorf("%w: nothing more of the answer arrived for %v", ErrTimeout, x.upstream.timeout)
 	case isTimeout(err) && !errors.Is(err, ErrTimeout):
 		return fmt.Errorf("%w: the answer was not complete within %v", ErrTimeout, x.upstream.timeout)
 	case err == io.ErrUnexpectedEOF && x.First.IsZero():

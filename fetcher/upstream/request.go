@@ -21,7 +21,7 @@ type Request struct {
 	Forwarded bool   // whether to send X-Forwarded-For, -Host and -Proto
 	Waiter    Waiter // the client's connection; nil if its closing cannot be noticed
 	Room      []byte // memory for the body of the answer, used if it is large enough
-	// Most, if above 0, makes Do read the whole body, up to that many bytes.
+	// Most, if above 0, makes Do read the whole body, up to that many bytes, unless it is streamed.
 	Most int64
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"mockserver/internal/events"
 	"mockserver/internal/http1"
 )
 
@@ -30,6 +31,7 @@ func (x *Exchange) readHead(method []byte) error {
 			if x.Length = x.head.Length; x.Status == 204 {
 				x.Length = -1
 			}
+			x.Streamed = !x.body.Over() && (x.Framing != events.None || x.Length < 0)
 			return nil
 		}
 	}
@@ -59,13 +61,16 @@ func (x *Exchange) room() []byte {
 
 // parseHead parses a head.
 func (x *Exchange) parseHead(head []byte) error {
-	x.Fields, x.named = x.Fields[:0], x.named[:0]
+	x.Fields, x.named, x.Framing = x.Fields[:0], x.named[:0], events.None
 	err := x.head.Read(head, func(name, value []byte) {
 		switch {
 		case http1.IsName(name, "connection"):
 			x.named = http1.AppendNames(x.named, value)
 		case isConnection(name) && !http1.IsName(name, "host") && !http1.IsName(name, "expect"):
 		default:
+			if http1.IsName(name, "content-type") {
+				x.Framing = events.FramingOf(value)
+			}
 			x.Fields = append(x.Fields, Field{name, value})
 		}
 	})

@@ -38,10 +38,12 @@ type Upstream struct {
 	passes  bool   // the Host of clients is passed on, if they send one
 	prefix  []byte // precedes the paths of requests
 	timeout time.Duration
-	fixed   []byte // header lines that are the same for every request
-	headers []header
-	omit    []string // headers of clients to omit: those that are set, and those that must not be sent
-	via     string   // name by which the server recognizes its own requests
+	// maxDuration bounds a streamed answer, from the request to its last byte.
+	maxDuration time.Duration
+	fixed       []byte // header lines that are the same for every request
+	headers     []header
+	omit        []string // headers of clients to omit: those that are set, and those that must not be sent
+	via         string   // name by which the server recognizes its own requests
 
 	pool    *client.Pool
 	places  *places.Places
@@ -69,7 +71,7 @@ func New(declared *item.Upstream, via Via, scope *renderer.Scope) (*Upstream, sy
 	if err != nil { // the URL was checked when it was read
 		return nil, syntax.Problems{{Pos: d.Pos, Key: d.Key + ".url", What: err.Error()}}
 	}
-	u := &Upstream{Name: d.Name, URL: url, target: string(location.AppendTarget(nil)), timeout: d.Timeout, via: string(via)}
+	u := &Upstream{Name: d.Name, URL: url, target: string(location.AppendTarget(nil)), timeout: d.Timeout, maxDuration: d.MaxDuration, via: string(via)}
 	u.host, u.passes = location.AppendHost(nil), d.Host == item.HostPass
 	if path := location.Path(); string(path) != "/" {
 		u.prefix = path

@@ -23,6 +23,9 @@ func (x *Exchange) watching(w Waiter, read func() (int, error)) (n int, err erro
 	done, woken := make(chan result, 1), make(chan struct{})
 	conn := x.conn
 	if conn != nil { // nil if the whole answer has arrived
+		if x.Streamed {
+			x.extend()
+		}
 		x.unhurry()
 	}
 	go func() {

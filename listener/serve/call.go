@@ -141,5 +141,6 @@ func (c *call) spoil(f *traffic.Fault, held *traffic.Capacity) (leaves bool) {
 
 // isStreamed reports whether a fault sends the body, or a part of it, in pieces.
 func (c *call) isStreamed() bool {
-	return c.fault != nil && (c.fault.Kind == wire.Slow || c.fault.Kind == wire.Truncate) && len(c.Reply.Sent(c.isHead())) > 0
+	return c.fault != nil && (c.fault.Kind == wire.Slow || c.fault.Kind == wire.Truncate) &&
+		(c.Reply.Streamed || len(c.Reply.Sent(c.isHead())) > 0)
 }

@@ -39,7 +39,7 @@ func (s *Server) exchange(c *call, x *wire.Exchange) (err error) {
 	p := &c.Reply
 	x.Last = x.Request.Header.ConnectionClose() || (s.Stopping.Load() || c.isOld()) && p.Status != fasthttp.StatusSwitchingProtocols
 	switch {
-	case p.Passed != nil && c.fault == nil:
+	case p.Passed != nil && (c.fault == nil || p.Streamed):
 		err = s.sendPassed(c, x)
 	case c.isStreamed():
 		err = c.sendSpoilt(x)

@@ -156,10 +156,11 @@ func (s streams) Refuse(st *h2.Stream, status int, why string) {
 // send sends the reply of a call. If a is not nil, the reply was made from this direct answer.
 func (s streams) send(c *call, st *h2.Stream, a *compile.Response) {
 	p := &c.Reply
-	if c.held != nil { // the place is free once the body is sent
+	if c.held != nil && !p.Streamed { // the place is free once the body is sent
 		st.AfterWrite(c.held.Leave)
 	}
 	if st.HasLeft() {
+		s.endPieces(c)
 		return
 	}
 	var room [1 << 10]byte
@@ -171,13 +172,14 @@ func (s streams) send(c *call, st *h2.Stream, a *compile.Response) {
 	body := p.Sent(c.isHead())
 	switch {
 	case c.isHead() || semantics.HasNoContent(p.Status):
+	case p.Passed != nil && !p.Passed.Whole:
+		c.passing.rest = body
+		s.sendPieces(c, st, block)
+		return
 	case c.fault != nil && c.fault.Kind == h2.Truncate:
 		st.Spoil(h2.Truncate)
 	case c.fault != nil && c.fault.Kind == wire.Slow && len(body) > 0:
 		st.SendSlowly(block, body, c.fault.Pace)
-		return
-	case p.Passed != nil && !p.Passed.Whole:
-		s.sendPieces(c, st, block)
 		return
 	}
 	st.Send(block, body)
@@ -187,24 +189,26 @@ func (s streams) send(c *call, st *h2.Stream, a *compile.Response) {
 func (s streams) sendPieces(c *call, st *h2.Stream, block []byte) {
 	piece := http1.NewPiece()
 	defer piece.Free()
+	defer s.endPieces(c)
 	defer c.passing.Close()
 	st.Begin(block)
-	for left := st.Write(c.Reply.Body); !left; {
-		n, err := c.passing.ReadWatching(piece.Room(), st)
-		if n > 0 {
-			left = st.Write(piece.Framed(n, false))
+	var err error
+	for err == nil {
+		var n int
+		n, err = c.nextPiece(piece.Room())
+		if n > 0 && st.Write(piece.Framed(n, false)) {
+			err = upstream.ErrLeft
 		}
-		switch {
-		case err == upstream.ErrLeft:
-			return
-		case err == io.EOF:
-			st.End()
-			return
-		case err != nil:
-			st.Break()
-			s.logBroken(c, err)
-			return
-		}
+	}
+	switch err {
+	case upstream.ErrLeft:
+	case io.EOF:
+		st.End()
+	case errCut:
+		st.Break()
+	default:
+		st.Break()
+		s.logBroken(c, err)
 	}
 }
 

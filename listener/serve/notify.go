@@ -23,6 +23,10 @@ func (s *Server) notify(a *compile.Response, c *call) {
 	if len(a.Hooks) == 0 {
 		return
 	}
+	if c.Reply.Streamed && c.flow == nil && c.passing.given == nil { // until the upstream's answer has ended
+		c.passing.given = a
+		return
+	}
 	r := &c.Request
 	r.Response = &c.Reply
 	depth := webhook.Depth(r)
@@ -37,7 +41,7 @@ func (s *Server) notify(a *compile.Response, c *call) {
 		if !s.accepts(h, &d) {
 			return
 		}
-		if c.peer == nobody || c.flow != nil { // nothing reports when the response is written
+		if c.peer == nobody || c.flow != nil || c.Reply.Streamed { // nothing reports when the response is written
 			s.Webhooks.Start(d, time.Now())
 			return
 		}

@@ -20,6 +20,7 @@ const wholeRoom = 16 << 10
 
 // sendPassed writes the answer of an upstream. The error ends the connection.
 func (s *Server) sendPassed(c *call, x *wire.Exchange) error {
+	defer s.endPieces(c)
 	p := &c.Reply
 	bodiless := c.isHead() || semantics.HasNoContent(p.Status)
 	coded := p.Length() < 0 && !bodiless && c.In.Protocol != matcher.HTTP10
@@ -55,13 +56,18 @@ func (s *Server) writePassed(c *call, conn *wire.Connection, head, body []byte, 
 	if whole || err != nil {
 		return err
 	}
-	failed, broken := conn.SendPieces(body, coded, func(b []byte) (int, error) { return c.passing.ReadWatching(b, conn) })
+	c.passing.rest = body
+	failed, broken := conn.SendPieces(coded, c.nextPiece)
 	c.passing.Close()
-	if broken != nil && broken != upstream.ErrLeft {
-		conn.Reset()
-		s.logBroken(c, broken)
+	switch broken {
+	case nil, upstream.ErrLeft:
+		return cmp.Or(failed, broken)
+	case errCut:
+		return conn.WriteHalf(nil)
 	}
-	return cmp.Or(failed, broken)
+	conn.Reset()
+	s.logBroken(c, broken)
+	return broken
 }
 
 // logBroken logs that an answer broke off after its head was sent, at most once a second.

@@ -22,6 +22,7 @@ type passing struct {
 	coded              reply.Coded
 	target             []byte
 	capture            recording.Capture
+	pieces
 }
 
 // endPassing releases the exchange with an upstream.
@@ -32,7 +33,7 @@ func (c *call) endPassing() {
 	if x := c.passing.Exchange; x != nil {
 		c.passing.capture.End(x, recording.CodeLeft, record.StatusLeft) // the rest of its body was not read
 		x.Free()
-		c.passing.Exchange = nil
+		c.passing.Exchange, c.passing.pieces = nil, pieces{}
 	}
 }
 
@@ -79,6 +80,7 @@ func (s *Server) pass(a *compile.Response, c *call) bool {
 	c.Reply.Status, c.Reply.Body, c.Reply.Rendered = x.Status, x.Body, true
 	x.coded = reply.Coded{Max: int64(s.MaxResponse)}
 	c.Reply.Coded = &x.coded
+	c.beginPieces(a)
 	for _, f := range x.Fields {
 		if !p.Sets(f.Name) && !(c.buffered && ascii.EqualFold(f.Name, "date")) { // other encoders write their own
 			c.Reply.Add(reply.Text(f.Name), reply.Text(f.Value))
@@ -86,7 +88,7 @@ func (s *Server) pass(a *compile.Response, c *call) bool {
 	}
 	a.Declare(&c.Reply, &c.Request)
 	if !c.buffered || c.isHead() {
-		x.passed = reply.Passed{Reason: reply.Text(x.Reason), Length: x.Length, Whole: x.Whole}
+		x.passed = reply.Passed{Reason: reply.Text(x.Reason), Length: x.Length, Whole: x.Whole && !c.Reply.Streamed}
 		c.Reply.Passed = &x.passed
 	}
 	return true

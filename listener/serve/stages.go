@@ -115,7 +115,7 @@ func (s *Server) disturb(a *compile.Response, c *call, notify bool) {
 		w.held = place
 	}
 	drawn := a.Rules.Draw(&c.Request) // before the reply, which may also draw random numbers
-	c.buffered = drawn.Fault != nil
+	c.buffered, w.fault = drawn.Fault != nil, drawn.Fault
 	switch {
 	case chosen != nil:
 	case a.Outcomes != nil:
@@ -134,7 +134,7 @@ func (s *Server) disturb(a *compile.Response, c *call, notify bool) {
 			given = chosen
 		}
 	}
-	if w.fault = drawn.Fault; notify {
+	if notify {
 		w.given = given
 	}
 	if c.flow != nil {

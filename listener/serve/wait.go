@@ -80,7 +80,10 @@ func (s *Server) proceed(c *call, left bool) {
 	if w.given != nil {
 		s.notify(w.given, c)
 	}
-	if w.fault != nil && c.spoil(w.fault, w.held.Capacity) {
+	if c.Reply.Streamed { // an upstream's answer keeps its place to the end
+		c.held = w.held.Capacity
+	}
+	if w.fault != nil && c.spoil(w.fault, w.held.Capacity) || c.held != nil {
 		w.held.Capacity = nil // it is freed later
 	}
 }

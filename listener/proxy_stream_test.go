@@ -1,0 +1,217 @@
+package listener_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"mockserver/config"
+	"mockserver/internal/harness"
+	"mockserver/listener"
+)
+
+// pieced is an upstream that sends pieces, each after the first one only once a word came for it, and as many
+// as the query n says. Its webhooks go to hooks.
+type pieced struct {
+	url   string
+	words atomic.Pointer[chan string] // those for the next request
+	hook  chan string
+}
+
+// pieceOf returns a piece of a body with a Content-Type: an event, a line, or anything else.
+func pieceOf(kind string, i int) string {
+	switch kind {
+	case "text/event-stream":
+		return fmt.Sprintf("data: %06d\n\n", i)
+	case "application/x-ndjson":
+		return fmt.Sprintf("{\"n\":%06d}\n", i)
+	}
+	return fmt.Sprintf("piece %06d", i)
+}
+
+func newPieced(t *testing.T) *pieced {
+	u := &pieced{hook: make(chan string, 1)}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/told" {
+			body, _ := io.ReadAll(r.Body)
+			u.hook <- string(body)
+			return
+		}
+		q := r.URL.Query()
+		kind, n, words := q.Get("kind"), 0, *u.words.Load()
+		_, _ = fmt.Sscan(q.Get("n"), &n)
+		if w.Header().Set("Content-Type", kind); q.Has("sized") {
+			w.Header().Set("Content-Length", strconv.Itoa(n*len(pieceOf(kind, 0))))
+		}
+		for i := range n {
+			if _, err := io.WriteString(w, pieceOf(kind, i)); err != nil || http.NewResponseController(w).Flush() != nil {
+				return
+			}
+			if i == n-1 {
+				return
+			}
+			select {
+			case <-words:
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}))
+	t.Cleanup(server.Close)
+	u.url = server.URL
+	return u
+}
+
+// take reads pieces until the end, sending a word for each, and returns how many there were.
+func (u *pieced) take(ctx context.Context, client *http.Client, url, kind string) (n int, err error) {
+	words := make(chan string, 1)
+	u.words.Store(&words)
+	req, err := http.NewRequestWithContext(ctx, "GET", url, nil)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	b := make([]byte, len(pieceOf(kind, 0)))
+	for {
+		if _, err := io.ReadFull(resp.Body, b); err == io.EOF {
+			return n, nil
+		} else if err != nil {
+			return n, err
+		}
+		if string(b) != pieceOf(kind, n) {
+			return n, fmt.Errorf("piece %d is %q", n, b)
+		}
+		n++
+		select {
+		case words <- "":
+		default: // the upstream is gone
+		}
+	}
+}
+
+// An answer of events, lines or an unknown length is passed on as it arrives, whatever fault or webhook its endpoint
+// has: the upstream sends each piece only when the client has the one before. A fault counts the events, and the
+// webhook follows the end.
+func TestProxy_StreamsArePassedOnAtOnce(t *testing.T) {
+	u := newPieced(t)
+	text := strings.ReplaceAll(`
+- upstream: {name: real, url: "URL"}
+- endpoint: {path: /plain, response: {proxy: real}}
+- endpoint: {path: /late, latency: {min: 1ms, max: 1ms}, response: {proxy: real}}
+- endpoint: {path: /hook, webhook: {url: "URL/told", sleep-time: 0s, body: "{{response.status}} [{{response.body}}]"}, response: {proxy: real}}
+- endpoint: {path: /slow, fault: {type: slow-body, bytes-per-second: 100000000}, response: {proxy: real}}
+- endpoint: {path: /cut, fault: {type: truncate}, response: {proxy: real}}
+- endpoint: {path: /reset, fault: {type: reset}, response: {proxy: real}}
+`, "URL", u.url)
+	server := started(t, config.Parse("a.yml", []byte(text)), listener.Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), harness.Patience)
+	defer cancel()
+	for name, client := range map[string]*http.Client{"http/1.1": http.DefaultClient, "h2": overHTTP2(t)} {
+		for _, kind := range []string{"text/event-stream", "text/event-stream&sized", "application/x-ndjson", "application/x-ndjson&sized", "text/plain"} {
+			for path, want := range map[string]int{"/plain": 12, "/late": 12, "/hook": 12, "/slow": 12, "/cut": 10, "/reset": 0} {
+				media, _, _ := strings.Cut(kind, "&")
+				n, err := u.take(ctx, client, server.URL()+path+"?n=12&kind="+kind, media)
+				if n != want || (err != nil) != (want < 12) {
+					t.Fatalf("%s %s%s: %d pieces, %v; want %d", name, kind, path, n, err, want)
+				}
+				if path != "/hook" {
+					continue
+				}
+				body := ""
+				if kind == "text/plain" {
+					body = piecesOf(kind, 12)
+				}
+				want := fmt.Sprintf("200 [%q]", body)
+				if got := <-u.hook; got != want {
+					t.Errorf("%s %s: the webhook has %q, want %q", name, kind, got, want)
+				}
+			}
+			media, _, _ := strings.Cut(kind, "&")
+			if n, err := u.take(ctx, client, server.URL()+"/cut?n=3&kind="+kind, media); n < 2 || n > 3 || err == nil {
+				t.Errorf("%s %s: %d of 3 pieces before the fault, %v", name, kind, n, err)
+			}
+		}
+	}
+}
+
+func piecesOf(kind string, n int) (text string) {
+	for i := range n {
+		text += pieceOf(kind, i)
+	}
+	return text
+}
+
+// The timeout of an upstream bounds the time between two pieces of a streamed answer, and max-duration bounds the
+// whole. The client notices that the answer is incomplete.
+func TestProxy_StreamsThatTakeTooLong(t *testing.T) {
+	u := newPieced(t)
+	text := strings.ReplaceAll(`
+- upstream: {name: stalls, url: "URL", timeout: 100ms}
+- upstream: {name: lasts, url: "URL", max-duration: 100ms}
+- endpoint: {path: /stalls, response: {proxy: stalls}}
+- endpoint: {path: /lasts, response: {proxy: lasts}}
+`, "URL", u.url)
+	var log harness.Log
+	server := started(t, config.Parse("a.yml", []byte(text)), listener.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	ctx, cancel := context.WithTimeout(t.Context(), harness.Patience)
+	defer cancel()
+	const kind = "text/event-stream"
+	none := make(chan string)
+	u.words.Store(&none)
+	if n, err := new(pieced).take(ctx, http.DefaultClient, server.URL()+"/stalls?n=5&kind="+kind, kind); n != 1 || err == nil || ctx.Err() != nil {
+		t.Errorf("%d pieces of an upstream that stalls: %v", n, err)
+	}
+	if n, err := u.take(ctx, overHTTP2(t), server.URL()+"/lasts?n=1000000&kind="+kind, kind); n == 0 || err == nil || ctx.Err() != nil {
+		t.Errorf("%d pieces of an endless answer: %v", n, err)
+	}
+	if got := log.String(); !strings.Contains(got, "nothing more of the answer arrived for 100ms") {
+		t.Errorf("the log has %s", got)
+	}
+}
+
+// A streamed answer keeps its place of a capacity until it has ended.
+func TestProxy_StreamsKeepTheirPlace(t *testing.T) {
+	u := newPieced(t)
+	text := strings.ReplaceAll(`
+- upstream: {name: real, url: "URL"}
+- endpoint: {path: /, capacity: {concurrent: 1}, response: {proxy: real}}
+- endpoint: {path: /cut, capacity: {concurrent: 1}, fault: {type: truncate}, response: {proxy: real}}
+`, "URL", u.url)
+	server := started(t, config.Parse("a.yml", []byte(text)), listener.Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), harness.Patience)
+	defer cancel()
+	const kind = "text/event-stream"
+	for _, client := range []*http.Client{http.DefaultClient, overHTTP2(t)} {
+		for _, path := range []string{"/", "/cut"} {
+			words := make(chan string)
+			u.words.Store(&words)
+			url := server.URL() + path + "?n=2&kind=" + kind
+			resp, err := client.Get(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if other, _ := ask(t, "GET", url, ""); other.StatusCode != 503 {
+				t.Errorf("%s: %d while another stream has the place", path, other.StatusCode)
+			}
+			words <- ""
+			_, _ = io.ReadAll(resp.Body) // the fault is an error
+			resp.Body.Close()
+			n, err := 0, error(nil)
+			harness.Until(t, "the place is free", func() bool {
+				n, err = u.take(ctx, client, url, kind)
+				return err == nil || path == "/cut" && n == 2
+			})
+		}
+	}
+}
