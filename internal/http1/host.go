@@ -18,7 +18,12 @@ func HostPort(b []byte) (port []byte, ok bool) {
 	if i := bytes.IndexByte(b[from:], ':'); i >= 0 {
 		name, port = b[:from+i], b[from+i:]
 	}
-	return port, isHostName(name) && len(bytes.TrimRight(port, "0123456789")) <= len(":")
+	for i, c := range port {
+		if i > 0 && (c < '0' || '9' < c) {
+			return port, false
+		}
+	}
+	return port, isHostName(name)
 }
 
 // hostBytes are the bytes that a host name may contain, RFC 3986 section 3.2.2.

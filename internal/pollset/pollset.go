@@ -2,6 +2,8 @@
 // only, by epoll.
 package pollset
 
+import "time"
+
 // Entry is the place of one socket in a Set. The zero value is an entry that is not in a set. It must
 // not be copied once it was.
 type Entry struct {
@@ -12,7 +14,10 @@ type Entry struct {
 	Stays bool
 	// Again means that there may be more input than what the last event was for.
 	Again bool
+	// Waited is how long the entry was in the set when it last left it with input, or by Take.
+	Waited time.Duration
 
+	added time.Duration // to the set, since its base
 	slot  uint32
 	fd    int32 // the descriptor with which epoll knows it; 0 for none
 	loop  uint8

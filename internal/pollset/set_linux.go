@@ -25,7 +25,8 @@ type Set struct {
 	ended sync.WaitGroup
 	over  bool // no more entries are added
 	slots []slot
-	free  []uint32 // indices of unused slots
+	free  []uint32      // indices of unused slots
+	woken time.Duration // when events were last read, since base
 }
 
 // loop is an epoll instance, and what its goroutine needs.
@@ -65,6 +66,10 @@ func (s *Set) Add(e *Entry, fd int, timeout time.Duration) bool {
 	if s.over && e.state == outside || !s.open() {
 		return false
 	}
+	e.added = s.woken // a moment ago, if the entry has stayed
+	if !e.edge {
+		e.added = time.Since(s.base)
+	}
 	if (!e.edge || e.Again) && !s.arm(e, fd) {
 		return false
 	}
@@ -73,7 +78,7 @@ func (s *Set) Add(e *Entry, fd int, timeout time.Duration) bool {
 		s.entries.Add(1)
 	}
 	if at.entry, at.due = e, math.MaxInt64; timeout > 0 {
-		at.due = time.Since(s.base) + timeout
+		at.due = e.added + timeout
 	}
 	e.fd, e.state = int32(fd), waiting
 	return true
@@ -124,7 +129,7 @@ func (s *Set) Take(e *Entry) bool {
 		return false
 	}
 	s.vacate(e)
-	e.state = taken
+	e.state, e.Waited = taken, time.Since(s.base)-e.added
 	return true
 }
 
@@ -225,12 +230,13 @@ func (s *Set) openLoop() bool {
 func (s *Set) run(l *loop) {
 	raw, _ := l.file.SyscallConn() // it fails only without a file
 	_ = raw.Read(func(fd uintptr) bool {
-		for {
+		for taken := 0; ; {
 			n := wait(int(fd), l.events)
 			if n > 0 {
 				s.wake(l, l.events[:n])
 			}
-			if n < len(l.events) {
+			// Meanwhile, others may have come, and the poller takes longer to say so. But others wait for it, too.
+			if taken += n; n <= 0 || n < len(l.events) && taken >= eventsAtOnce {
 				return n < 0 // the poller reports what comes later
 			}
 		}
@@ -241,6 +247,7 @@ func (s *Set) run(l *loop) {
 func (s *Set) wake(l *loop, events []unix.EpollEvent) {
 	woken := l.woken[:0]
 	s.mu.Lock()
+	s.woken = time.Since(s.base)
 	for i := range events {
 		event := &events[i]
 		at := &s.slots[event.Fd]
@@ -249,6 +256,7 @@ func (s *Set) wake(l *loop, events []unix.EpollEvent) {
 			continue
 		}
 		woken = append(woken, e)
+		e.Waited = s.woken - e.added
 		if e.edge {
 			at.entry, e.state, e.Again = nil, outside, e.Again || event.Events != unix.EPOLLIN
 		} else {

@@ -24,12 +24,11 @@ type lot struct{ *pollset.Set }
 type place struct {
 	pollset.Entry
 	socket *accepted // nil for a connection that cannot be parked
-	since  time.Duration
-	stays  bool // it could not be parked
-	soon   bool // its last request came soon after it was parked
-	quick  bool // it needs a goroutine, since its requests follow quickly
-	woken  bool // it was parked, and has something to read
-	late   bool // it was parked for too long
+	stays  bool      // it could not be parked
+	soon   bool      // its last request came soon after it was parked
+	quick  bool      // it needs a goroutine, since its requests follow quickly
+	woken  bool      // it was parked, and has something to read
+	late   bool      // it was parked for too long
 }
 
 func (p *place) open(conn net.Conn) { p.socket, _ = conn.(*accepted) }
@@ -51,7 +50,7 @@ func (c *Connections) unpark(e *pollset.Entry, due bool) {
 	switch {
 	case !p.late:
 		p.woken = true
-		p.soon = conn.delay.reply == nil && conn.requests > 0 && c.clock.exactly()-p.since < leaveTime
+		p.soon = conn.delay.reply == nil && conn.requests > 0 && e.Waited < leaveTime
 		if conn.shared = conn.mayShare(); conn.shared {
 			c.Share(conn)
 			return
@@ -66,7 +65,7 @@ func (c *Connections) unpark(e *pollset.Entry, due bool) {
 
 // fewRequests is how many requests that follow quickly a connection may have and still be shared. Each of
 // them costs less then; but others wait for it, and on several processors those need not.
-const fewRequests = 32
+const fewRequests = 128
 
 // mayShare reports whether the goroutine of the set may serve the connection.
 func (c *Connection) mayShare() bool {
@@ -119,7 +118,9 @@ func (c *Connection) parkFor(timeout time.Duration) bool {
 	c.freeBuffers()
 	c.large, c.grows = false, false
 	c.readInForce, c.writeExpires = time.Time{}, 0
-	p.Owner, p.since, p.Stays, c.shared = c, c.from.clock.exactly(), c.shared, false
+	shared := c.shared
+	p.Owner, c.shared = c, false
+	p.Stays = shared || c.requests == 0 && c.talk == nil && c.secured == nil && c.from.Share != nil
 	state := uint32(isParked)
 	d := &c.delay
 	d.mu.Lock()
@@ -133,7 +134,7 @@ func (c *Connection) parkFor(timeout time.Duration) bool {
 		return true
 	}
 	c.idle.Store(isBusy)
-	c.shared = p.Stays
+	c.shared = shared
 	pacer.Cancel(&d.Entry)
 	return false
 }
@@ -152,7 +153,6 @@ func (c *Connection) Due() {
 	}
 	d.mu.Unlock()
 	if d.reply == nil && !c.ended && d.rest == nil {
-		p.since = c.from.clock.exactly()
 		c.idle.Store(isParked)
 		if p.socket.park(c.from, &p.Entry, idleTimeout) {
 			if c.from.isEnding() { // perhaps it was not idle when the others were hurried

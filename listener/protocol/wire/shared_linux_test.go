@@ -120,6 +120,9 @@ func TestShared_NotForLong(t *testing.T) {
 	for len(others) > 0 {
 		<-others
 	}
+	if !conn.Stays {
+		t.Error("its second request needs another registration")
+	}
 	for i := range 3 * fewRequests {
 		asks(t, client, in, whole, 1)
 		if i == fewRequests-2 && len(others) > 0 {
