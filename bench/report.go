@@ -70,7 +70,7 @@ func (r *run) file(complete bool) error {
 	if err != nil {
 		return err
 	}
-	return files.Replace(r.opts.JSON, func(w io.Writer) error {
+	return files.Replace(r.opts.JSON, false, func(w io.Writer) error {
 		_, err := w.Write(append(text, '\n'))
 		return err
 	})

@@ -49,7 +49,7 @@ func Write(d *draft.Draft, dir string, force bool) error {
 		path := filepath.Join(dir, filepath.FromSlash(f.Name))
 		err := os.MkdirAll(filepath.Dir(path), 0o777)
 		if err == nil {
-			err = files.Replace(path, f.Content)
+			err = files.Replace(path, false, f.Content)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, files.Bare(err))

@@ -14,11 +14,10 @@ import (
 	"hash"
 	"hash/crc64"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
+	"mockserver/internal/files"
 	"mockserver/internal/wording"
 )
 
@@ -51,49 +50,24 @@ type Move struct {
 // Replace writes a file of the changes that all passes on. The file is replaced as a whole:
 // whatever happens, it contains either the old or the new content.
 func Replace(path string, all func(put func(Change) error) error) (changes int, err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.new")
-	if err != nil {
-		return 0, err
-	}
-	defer func() {
-		if err != nil {
-			_ = f.Close()
-			_ = os.Remove(f.Name())
+	err = files.Replace(path, true, func(w io.Writer) error {
+		sum := crc64.New(sumTable)
+		summed := io.MultiWriter(w, sum)
+		if _, err := io.WriteString(summed, firstLine); err != nil {
+			return err
 		}
-	}()
-	if changes, err = write(f, all); err != nil {
-		return 0, err
-	}
-	if err = f.Sync(); err != nil {
-		return 0, err
-	}
-	if err = f.Close(); err != nil {
-		return 0, err
-	}
-	return changes, os.Rename(f.Name(), path)
-}
-
-// write writes all lines.
-func write(f io.Writer, all func(put func(Change) error) error) (changes int, err error) {
-	sum := crc64.New(sumTable)
-	w := bufio.NewWriterSize(f, 1<<16)
-	summed := io.MultiWriter(w, sum)
-	if _, err = io.WriteString(summed, firstLine); err != nil {
-		return 0, err
-	}
-	encoder := json.NewEncoder(summed)
-	encoder.SetEscapeHTML(false)
-	err = all(func(c Change) error {
-		changes++
-		return encoder.Encode(c)
+		encoder := json.NewEncoder(summed)
+		encoder.SetEscapeHTML(false)
+		err := all(func(c Change) error {
+			changes++
+			return encoder.Encode(c)
+		})
+		if err == nil {
+			_, err = w.Write(last(changes, sum))
+		}
+		return err
 	})
-	if err != nil {
-		return 0, err
-	}
-	if _, err = w.Write(last(changes, sum)); err != nil {
-		return 0, err
-	}
-	return changes, w.Flush()
+	return changes, err
 }
 
 // last returns the last line of a file.
