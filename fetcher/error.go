@@ -64,6 +64,7 @@ func (e *Error) Cause() string {
 	}{
 		{ErrTooLarge, ErrTooLarge.Error()},
 		{errNoSheet, errNoSheet.Error()},
+		{errQueued, errQueued.Error()},
 		{context.Canceled, "the server is stopping"},
 		{fs.ErrNotExist, "it does not exist"},
 		{io.EOF, "it ended early"},
@@ -74,7 +75,6 @@ func (e *Error) Cause() string {
 		}
 	}
 	var status statusError
-	var busy *busyError
 	var panicked *Panic
 	var timeout net.Error
 	var name *net.DNSError
@@ -83,8 +83,6 @@ func (e *Error) Cause() string {
 	switch {
 	case errors.As(e.Err, &status):
 		return status.Error()
-	case errors.As(e.Err, &busy):
-		return busy.Error()
 	case errors.As(e.Err, &panicked):
 		return "its decoder panicked"
 	case errors.As(e.Err, &timeout) && timeout.Timeout():
@@ -110,7 +108,5 @@ func causeOf(err error) string {
 // errNoSheet is the cause if a workbook does not have the sheet.
 var errNoSheet = errors.New("no such sheet")
 
-// busyError is the cause if a fetch timed out while it waited for its turn or for a connection.
-type busyError struct{ what string }
-
-func (e *busyError) Error() string { return "still queued: " + e.what }
+// errQueued is the cause if a fetch timed out because too many others were running.
+var errQueued = errors.New("still queued")

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
-	"sync/atomic"
 	"time"
 
 	"mockserver/config/item"
@@ -79,7 +77,7 @@ func (l *Loader) fetch(client *http.Client, target string, timeout time.Duration
 	ctx, cancel := context.WithTimeout(l.ctx, timeout)
 	defer cancel()
 	k := &kept{}
-	err = l.inTurn(ctx, func(ctx context.Context) error {
+	err = l.inTurn(ctx, func() error {
 		return guard(func() (err error) {
 			k.body, err = l.get(ctx, client, u)
 			return err
@@ -93,30 +91,19 @@ func (l *Loader) fetch(client *http.Client, target string, timeout time.Duration
 	return k
 }
 
-// inTurn calls f once fewer than maxFetches fetches are running. The error is a busyError if ctx
-// times out before f is started, or before f gets the connection that it needs.
-func (l *Loader) inTurn(ctx context.Context, f func(context.Context) error) error {
+// inTurn calls f once fewer than maxFetches fetches are running. The error is errQueued if ctx times
+// out before.
+func (l *Loader) inTurn(ctx context.Context, f func() error) error {
 	select {
 	case l.slots <- struct{}{}:
+		defer func() { <-l.slots }()
+		return f()
 	case <-ctx.Done():
-		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return ctx.Err()
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return errQueued
 		}
-		return &busyError{fmt.Sprintf("%d fetches are running already", cap(l.slots))}
+		return ctx.Err()
 	}
-	defer func() { <-l.slots }()
-	var queued atomic.Bool // waiting for a connection, while none is free or being opened
-	advance := func() { queued.Store(false) }
-	err := f(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn:      func(string) { queued.Store(true) },
-		DNSStart:     func(httptrace.DNSStartInfo) { advance() },
-		ConnectStart: func(string, string) { advance() },
-		GotConn:      func(httptrace.GotConnInfo) { advance() },
-	}))
-	if err != nil && queued.Load() && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return &busyError{fmt.Sprintf("all %d connections to its host are in use", maxPerHost)}
-	}
-	return err
 }
 
 // get sends the request, and reads and decodes the response.
@@ -156,12 +143,11 @@ func fetchError(u *url.URL, err error, timeout time.Duration) *Error {
 	}
 	kind, cause := Upstream, err.Error()
 	var ne net.Error
-	var busy *busyError
 	switch {
 	case errors.Is(err, context.Canceled):
 		cause = "the server is stopping"
-	case errors.As(err, &busy):
-		kind, cause = Timeout, fmt.Sprintf("still queued after %v: %s", timeout, busy.what)
+	case err == errQueued:
+		kind, cause = Timeout, fmt.Sprintf("still queued after %v", timeout)
 	case errors.Is(err, context.DeadlineExceeded):
 		kind, cause = Timeout, fmt.Sprintf("no complete answer within %v", timeout)
 	case errors.As(err, &ne) && ne.Timeout():
