@@ -13,8 +13,8 @@ import (
 //
 // in little-endian order. The body begins with its kind, 1 byte. A record of kind accepted contains
 // an entry; a record of kind done contains the ID of an entry that is no longer pending. An ID or a
-// time has 8 bytes; the depth and the attempt are uvarints. The webhook is its length as a uvarint,
-// followed by its bytes. The parts are the rest of the body.
+// time has 8 bytes; the depth is a uvarint, and a zero follows it. The webhook is its length as a
+// uvarint, followed by its bytes. The parts are the rest of the body.
 const (
 	markerSize = 8
 	headSize   = markerSize + 12
@@ -27,7 +27,6 @@ type Entry struct {
 	ID      uint64 // set by Store
 	Due     time.Time
 	Depth   int
-	Attempt int
 	Webhook []byte // data that the deliveries of one webhook have in common
 	Parts   []byte // data of this delivery only
 }
@@ -47,7 +46,7 @@ func appendEntry(to []byte, m marker, e *Entry) []byte {
 	to = binary.LittleEndian.AppendUint64(to, e.ID)
 	to = binary.LittleEndian.AppendUint64(to, uint64(e.Due.UnixNano()))
 	to = binary.AppendUvarint(to, uint64(e.Depth))
-	to = binary.AppendUvarint(to, uint64(e.Attempt))
+	to = append(to, 0)
 	to = AppendText(to, e.Webhook)
 	to = append(to, e.Parts...)
 	return m.seal(to, start)
@@ -106,7 +105,7 @@ func readRecord(body []byte) (kind byte, e Entry, err error) {
 	if kind == accepted {
 		e.Due = time.Unix(0, int64(f.Uint64()))
 		e.Depth = int(f.Uvarint() & 0xFF)
-		e.Attempt = int(f.Uvarint() & 0xFFFF)
+		f.Uvarint()
 		e.Webhook = f.Text()
 		e.Parts, f.rest = f.rest, nil
 	}

@@ -164,14 +164,14 @@ type seen struct {
 	kind           byte
 	id             uint64
 	due            int64
-	depth, attempt int
+	depth          int
 	webhook, parts string
 }
 
 // scanned returns the records of a log, and the parts of it that cannot be read, including its end.
 func scanned(m marker, log []byte) (records []seen, lost loss) {
 	end, lost := m.scan(log, func(kind byte, s Entry) {
-		records = append(records, seen{kind, s.ID, s.Due.UnixNano(), s.Depth, s.Attempt, string(s.Webhook), string(s.Parts)})
+		records = append(records, seen{kind, s.ID, s.Due.UnixNano(), s.Depth, string(s.Webhook), string(s.Parts)})
 	})
 	if end < len(log) {
 		lost.add(m, end, log[end:])
