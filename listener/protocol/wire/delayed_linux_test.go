@@ -244,3 +244,31 @@ func TestDelayed_ManyInTurn(t *testing.T) {
 		t.Errorf("they were over: %v, and %d more", count, len(h.over))
 	}
 }
+
+// prompting is a Handler whose replies are delayed, and continue early because Prompt is called before the
+// connection is parked.
+type prompting struct{ stub }
+
+func (prompting) Answer(c *Connection, _ *Plain) (Later, error) { return prompted{c}, nil }
+
+type prompted struct{ c *Connection }
+
+func (d prompted) Serve() (last bool, err error) {
+	d.c.Delay(d, time.Now().Add(time.Hour))
+	d.c.from.Prompt()
+	return false, nil
+}
+
+func (d prompted) Continue(b []byte, _ bool) (reply []byte, next time.Time, last bool) {
+	return append(b, answered...), next, true
+}
+
+func TestDelayed_PromptedBeforeItIsParked(t *testing.T) {
+	p := parksBy(t, prompting{})
+	conn, in, _ := p.client(t)
+	_, err := io.WriteString(conn, whole)
+	must(t, err)
+	if got, err := io.ReadAll(in); err != nil || string(got) != answered {
+		t.Errorf("got %q, %v", got, err)
+	}
+}

@@ -131,6 +131,9 @@ func (c *Connection) parkFor(timeout time.Duration) bool {
 	}
 	c.idle.Store(state)
 	if p.socket.park(c.from, &p.Entry, timeout) {
+		if c.endRead() { // Prompt came a moment ago
+			c.continueNow()
+		}
 		return true
 	}
 	c.idle.Store(isBusy)
@@ -194,10 +197,15 @@ func (c *Connection) prompt() bool {
 	d := &c.delay
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if c.idle.Load() == isDelayed && pacer.Cancel(&d.Entry) {
-		c.from.Pacer.Add(&d.Entry, c, time.Now(), c.shard)
-	}
+	c.continueNow()
 	return c.idle.Load() >= isParked
+}
+
+// continueNow is prompt, for a caller that has locked delay.mu.
+func (c *Connection) continueNow() {
+	if c.idle.Load() == isDelayed && pacer.Cancel(&c.delay.Entry) {
+		c.from.Pacer.Add(&c.delay.Entry, c, time.Now(), c.shard)
+	}
 }
 
 // forget takes a connection that was closed from the lot.
