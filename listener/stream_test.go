@@ -215,6 +215,32 @@ func TestStream_HTTP2Stalled(t *testing.T) {
 	until(t, "the streams are over", func() bool { return server.Counts().InFlight == 0 })
 }
 
+// An item for which a client has no window is blocked, which is not its lateness.
+func TestStream_BlockedItemsAreCounted(t *testing.T) {
+	server := listenertest.Start(t, config.Parse("m.yml", []byte("- endpoint: {path: /, response: {stream: [{times: forever, data: a}], pace: {gap: 10ms}}}")), listener.Options{Record: &record.Options{}})
+	const size = uint32(len("data: a\n\n"))
+	c := speak(t, server, http2.Setting{ID: http2.SettingInitialWindowSize, Val: size})
+	c.get(1, "/")
+	c.until(1, http2.FrameData)
+	c.get(3, "/") // with room for more
+	_ = c.WriteWindowUpdate(3, 100*size)
+	for range 3 { // by then an item of the other stream is due
+		c.until(3, http2.FrameData)
+	}
+	if e := server.Counts().Endpoints[0]; e.Open() != 2 {
+		t.Errorf("got %+v", e.StreamCounts)
+	}
+	_ = c.WriteWindowUpdate(1, size)
+	c.until(1, http2.FrameData)
+	_ = c.WriteRSTStream(1, http2.ErrCodeCancel)
+	_ = c.WriteRSTStream(3, http2.ErrCodeCancel)
+	until(t, "the streams are over", func() bool { return server.Counts().InFlight == 0 })
+	e := server.Counts().Endpoints[0]
+	if e.Blocked.Count == 0 || e.Ends["client"] != 2 || e.Open() != 0 || e.GapError.Count != e.Items-2 {
+		t.Errorf("got %+v", e.StreamCounts)
+	}
+}
+
 // The head comes with the first item, or at once if that is declared. HEAD gets no items.
 func TestStream_Head(t *testing.T) {
 	server := listenertest.Start(t, config.Parse("m.yml", []byte(streaming)), listener.Options{})

@@ -125,6 +125,11 @@ func (s *Stream) Step(before, next *stream.Item, part float64) time.Duration {
 	return s.step(part)
 }
 
+// IsTimed reports whether an item has a time of its own, which is not that of an item that it is sent with.
+func (s *Stream) IsTimed(i *stream.Item) bool {
+	return i.With == "" && (s.Gap != nil || s.Clock != nil || i.After >= 0 && s.Afters != nil)
+}
+
 // step returns the time to an item without a time of its own.
 func (s *Stream) step(part float64) time.Duration {
 	switch {

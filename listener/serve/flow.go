@@ -37,13 +37,17 @@ type flow struct {
 	took    time.Duration  // from the arrival to the head
 	free    time.Time      // when a slow body has room for more
 	sent    record.Streamed
-	rounds  int  // of endless loops, that have begun
-	stepped bool // an item of the last one took a step
-	headed  bool // the head was sent
-	whole   bool // an error is sent instead, as a whole
-	bare    bool // only the head is sent
-	closes  bool // the connection closes after the reply
-	coded   bool // each item is a chunk of HTTP/1.1
+	shown   moment    // when an item was sent last that has a time of its own
+	made    time.Time // when the item before was made
+	full    time.Time // since when there was no room for an item, up to roomy
+	roomy   time.Time // when there was room again; before full while there is none
+	rounds  int       // of endless loops, that have begun
+	stepped bool      // an item of the last one took a step
+	headed  bool      // the head was sent
+	whole   bool      // an error is sent instead, as a whole
+	bare    bool      // only the head is sent
+	closes  bool      // the connection closes after the reply
+	coded   bool      // each item is a chunk of HTTP/1.1
 }
 
 var flows = sync.Pool{New: func() any { return new(flow) }}
@@ -158,7 +162,10 @@ const recheck = 4 * time.Millisecond
 
 // appendItem appends the item that is due, and moves to the next one.
 func (f *flow) appendItem(b []byte, now time.Time) []byte {
-	c, begin := f.call, len(b)
+	c, begin, due := f.call, len(b), f.dueAt()
+	if f.sent.Items == 0 && f.stream.HeadAtOnce {
+		f.reach(now, due)
+	}
 	b = f.cursor.Append(b, &c.Request)
 	if c.Stopped != nil {
 		f.fail()
@@ -173,6 +180,7 @@ func (f *flow) appendItem(b []byte, now time.Time) []byte {
 	if f.sent.Items == 1 && f.clock != nil {
 		f.due = f.clock.Enter(f.due, f.stream.Demand)
 	}
+	f.count(len(b)-begin, due, now)
 	f.next()
 	if c.Stopped != nil {
 		f.fail()
@@ -197,6 +205,7 @@ func (f *flow) chunk(b []byte, begin int) []byte {
 // Continue makes what is due, for a connection of HTTP/1.1.
 func (f *flow) Continue(b []byte, left bool) (out []byte, next time.Time, last bool) {
 	conn, begin := f.call.peer.(*wire.Connection), len(b)
+	f.full, f.roomy = conn.Blocked()
 	defer func() {
 		if p := recover(); p != nil {
 			out, next, last = b[:begin], time.Time{}, true
@@ -238,6 +247,7 @@ func (f *flow) put(st *h2.Stream) (until time.Time) {
 	if room {
 		b = b[:0]
 	}
+	f.hasRoom(room)
 	out, ended := f.step(b, room)
 	if room {
 		st.Room = out

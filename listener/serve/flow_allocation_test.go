@@ -5,23 +5,17 @@ package serve
 import (
 	"testing"
 	"time"
-
-	"mockserver/config"
-	"mockserver/listener/compile"
 )
 
 // Items of a stream allocate nothing, whatever they read.
 func TestAllocations_OfStreams(t *testing.T) {
-	s := newServer(t, compile.Options{})
-	if err := s.Apply(config.Parse("m.yml", []byte(`
+	s := recordingServer(t, `
 - endpoint:
     path: /:id
     response:
       stream: [{times: forever, event: e, data: {n: "{{loop.index}}", id: "{{path-params.id}}"}}]
       pace: {gap: {max: 1us}, shared: 1000000/s}
-      heartbeat: 1h`))); err != nil {
-		t.Fatal(err)
-	}
+      heartbeat: 1h`, 0)
 	f := opened(t, s, "/a")
 	f.coded = true
 	b, _ := f.step(nil, true)
@@ -31,7 +25,7 @@ func TestAllocations_OfStreams(t *testing.T) {
 	}); got != 0 {
 		t.Errorf("got %v allocations", got)
 	}
-	if f.sent.Items < 1000 {
+	if e := s.Recorder.Counts().Endpoints[0]; f.sent.Items < 1000 || e.GapError.Count != uint64(f.sent.Items)-1 {
 		t.Errorf("got %d items", f.sent.Items)
 	}
 }

@@ -23,7 +23,7 @@ func (s *Server) stream(c *call, begun time.Time, wait traffic.Wait) {
 		f.gaps.Seed(c.Random.Uint64(), 1)
 	}
 	f.head = begun.Add(wait.Length)
-	if first := f.stream.First; first != nil {
+	if first := f.stream.First; first != nil && !(f.stream.HeadAtOnce && f.isBare()) {
 		wait = traffic.Wait{Length: first(f.gaps.Float64()), Timed: true}
 	}
 	if f.due = begun.Add(wait.Length); !f.stream.HeadAtOnce {
@@ -37,6 +37,9 @@ func (s *Server) stream(c *call, begun time.Time, wait traffic.Wait) {
 	}
 	if f.until = f.head; f.fault != nil {
 		c.fault, c.Trace.Fault = f.fault, f.fault.Kind
+	}
+	if counts := f.counts(); counts != nil {
+		counts.Open()
 	}
 	c.Shrink()
 }
@@ -56,10 +59,8 @@ func (f *flow) drop(wait traffic.Wait, r *matcher.Request) traffic.Wait {
 func (f *flow) begin(b []byte, now time.Time, room bool) []byte {
 	c := f.call
 	f.headed, f.last = true, now
-	f.took = c.took()
-	if c.Trace.Timed = f.rules != nil && !f.head.Equal(f.begun); c.Trace.Timed {
-		c.Trace.Late = max(now.Sub(f.head), 0)
-		f.rules.Late(c.Trace.Late)
+	if f.took = c.took(); !f.stream.HeadAtOnce || f.isBare() {
+		f.reach(now, f.head)
 	}
 	begin := len(b)
 	c.Reply.Streamed = true

@@ -79,6 +79,9 @@ func (f *flow) settle(left bool) {
 	}
 	f.sent.Took = time.Since(f.begun)
 	f.call.Trace.Streamed = f.sent
+	if counts := f.counts(); counts != nil {
+		counts.End(f.sent.End)
+	}
 	if s := f.call.server; s.Recorder != nil {
 		s.record(f.call, left)
 	}

@@ -87,6 +87,19 @@ var (
 	injectionSeconds = describe("injection_error_seconds", "How much later than declared responses were ready.", "endpoint", "host", "condition")
 )
 
+// The metrics of endpoints with streams.
+var (
+	streamItems    = describe("stream_items_total", "Items of streams that were sent.", "endpoint", "host", "condition")
+	streamBytes    = describe("stream_bytes_total", "Bytes of these items.", "endpoint", "host", "condition")
+	streamOpen     = describe("stream_open", "Streams that are open, from their request on.", "endpoint", "host", "condition")
+	streamEnds     = describe("stream_ends_total", "Streams that ended, by how they ended.", "endpoint", "host", "condition", "end")
+	streamFirst    = describe("stream_first_seconds", "Time to the first item of a stream.", "endpoint", "host", "condition")
+	streamGap      = describe("stream_gap_seconds", "Time from an item of a stream to the next one.", "endpoint", "host", "condition")
+	streamGapError = describe("stream_gap_error_seconds", "How late items of a stream were that follow the first one.", "endpoint", "host", "condition")
+	streamBlocked  = describe("stream_blocked_seconds", "Time that items of a stream waited for a client that did not read.", "endpoint", "host", "condition")
+	streamStretch  = describe("stream_stretch", "By which factor a shared rate makes the open streams slower.", "endpoint", "host", "condition")
+)
+
 // The metrics of the server that may be absent.
 var (
 	unmatchedTotal = describe("unmatched_requests_total", "Requests that no endpoint answered.", "status")
@@ -375,6 +388,26 @@ func (o *output) series(in labels, c *record.EndpointCounts) {
 	o.histogram(upstreamWaitSeconds, c.UpstreamWait, injectedBuckets, all...)
 	o.histogram(injectedSeconds, c.Injected, injectedBuckets, all...)
 	o.histogram(injectionSeconds, c.InjectionError, serviceBuckets, all...)
+	if c.Opened > 0 {
+		o.streams(&c.StreamCounts, all)
+	}
+}
+
+// streams writes the metrics of the streams of a series.
+func (o *output) streams(c *record.StreamCounts, all []string) {
+	o.counter(streamItems, c.Items, all...)
+	o.counter(streamBytes, c.Bytes, all...)
+	o.gauge(streamOpen, float64(c.Open()), all...)
+	for end, n := range c.Ends {
+		o.counter(streamEnds, n, append(all[:len(all):len(all)], end)...)
+	}
+	o.histogram(streamFirst, c.First, injectedBuckets, all...)
+	o.histogram(streamGap, c.Gap, injectedBuckets, all...)
+	o.histogram(streamGapError, c.GapError, serviceBuckets, all...)
+	o.histogram(streamBlocked, c.Blocked, injectedBuckets, all...)
+	if c.Factor > 0 {
+		o.gauge(streamStretch, c.Factor, all...)
+	}
 }
 
 // output is the destination of metrics.

@@ -56,6 +56,7 @@ func (e *everything) Collect(to chan<- prometheus.Metric) {
 	out.series(labels{"GET /all", "", ""}, &record.EndpointCounts{
 		Statuses: map[int]uint64{200: 1}, Faults: map[string]uint64{"reset": 1}, Limited: 1, Refused: 1, Broken: 1, Received: 1, Sent: 1,
 		Service: one, Injected: one, InjectionError: one,
+		StreamCounts: record.StreamCounts{Opened: 1, Ends: map[string]uint64{record.EndFault: 1}, Factor: 1, First: one, Gap: one, GapError: one, Blocked: one},
 	})
 	for _, d := range []*prometheus.Desc{unmatchedTotal, malformedTotal, optionsTotal} {
 		out.statuses(d, record.EndpointCounts{Statuses: map[int]uint64{404: 1}})

@@ -34,6 +34,20 @@ type shownCounts struct {
 	UpstreamWait   *verdict.Spread `json:"upstream_wait,omitempty" doc:"the wait for a free connection to an upstream, of requests that had to wait"`
 	Injected       *verdict.Spread `json:"injected,omitempty" doc:"the declared latency"`
 	InjectionError *verdict.Spread `json:"injection_error,omitempty" doc:"how much later than the declared latency the responses were ready"`
+	Streams        *shownStreams   `json:"streams,omitempty" doc:"what was sent in streams"`
+}
+
+// shownStreams contains the counters of the streams of an endpoint.
+type shownStreams struct {
+	Open     uint64            `json:"open" doc:"streams that are open, from their request on"`
+	Items    uint64            `json:"items" doc:"items that were sent"`
+	Bytes    uint64            `json:"bytes" doc:"bytes of these items"`
+	Ends     map[string]uint64 `json:"ends" doc:"streams that ended, by how they ended"`
+	Stretch  float64           `json:"stretch,omitempty" doc:"by which factor a shared rate made streams slower, on average"`
+	First    *verdict.Spread   `json:"first,omitempty" doc:"the time to the first item"`
+	Gap      *verdict.Spread   `json:"gap,omitempty" doc:"the time from an item to the next one"`
+	GapError *verdict.Spread   `json:"gap_error,omitempty" doc:"how late items were that follow the first one"`
+	Blocked  *verdict.Spread   `json:"blocked,omitempty" doc:"how long items waited for a client that did not read, of those that had to"`
 }
 
 func shownCountsOf(c *record.EndpointCounts) shownCounts {
@@ -53,6 +67,12 @@ func shownCountsOf(c *record.EndpointCounts) shownCounts {
 	}
 	s.UpstreamWait = some(c.UpstreamWait)
 	s.Upstream, s.Injected, s.InjectionError = some(c.Upstream), some(c.Injected), some(c.InjectionError)
+	if c.Opened > 0 {
+		s.Streams = &shownStreams{
+			Open: c.Open(), Items: c.Items, Bytes: c.Bytes, Ends: c.Ends, Stretch: c.Stretch(),
+			First: some(c.First), Gap: some(c.Gap), GapError: some(c.GapError), Blocked: some(c.Blocked),
+		}
+	}
 	return s
 }
 

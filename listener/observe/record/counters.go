@@ -17,6 +17,7 @@ type Counters struct {
 	shown string // the condition, without secrets
 	route route  // used for conditions
 	since time.Time
+	clock atomic.Value // a Factor: the clock that its streams share
 
 	declared *item.Endpoint // current declaration; nil for a WebSocket; guarded by Recorder.mu
 

@@ -25,6 +25,10 @@ func TestRecord_TheGoneAreAddedUp(t *testing.T) {
 		c := all.At(uint32(i))
 		c.service.Add(time.Microsecond)
 		c.countReply(201, 0, 3)
+		s := all.Stream(uint32(i))
+		s.Open()
+		s.Add(&Item{Bytes: 2, First: -1, Gap: time.Second, Late: -1})
+		s.End(EndComplete)
 	}
 	gone := func() (total EndpointCounts, left int) {
 		r.mu.Lock()
@@ -38,8 +42,9 @@ func TestRecord_TheGoneAreAddedUp(t *testing.T) {
 	deadline := time.Now().Add(20 * time.Second)
 	for {
 		total, left := gone()
-		if total.Statuses[201] != rounds-1 || total.Out != 3*(rounds-1) || total.Service.Count != rounds-1 {
-			t.Fatalf("with %d left, the removed endpoints have %v, %d bytes, %d times", left, total.Statuses, total.Out, total.Service.Count)
+		if total.Statuses[201] != rounds-1 || total.Out != 3*(rounds-1) || total.Service.Count != rounds-1 ||
+			total.Opened != rounds-1 || total.Open() != 0 || total.Bytes != 2*(rounds-1) || total.Gap.Count != rounds-1 {
+			t.Fatalf("with %d left, the removed endpoints have %v, %d bytes, %d times, %+v", left, total.Statuses, total.Out, total.Service.Count, total.StreamCounts)
 		}
 		if left == 0 {
 			break
@@ -186,6 +191,9 @@ func TestCounts_ReadAgainWhatHasChanged(t *testing.T) {
 		func(c *Shard) { c.faults[1].Add(1); c.limited.Add(1); c.countReply(599, 0, 0) },
 		func(c *Shard) { c.received.Add(1) },
 		func(c *Shard) { c.sent.Add(1) },
+		func(c *Shard) { c.stream().Open() },
+		func(c *Shard) { c.stream().Add(&Item{Bytes: 3, First: 4, Gap: -1, Late: -1}) },
+		func(c *Shard) { c.stream().End(EndFault) },
 	} {
 		count(a.At(uint32(i)))
 		if got, want := a.reread(), a.read(); !reflect.DeepEqual(got, want) {

@@ -169,6 +169,7 @@ type EndpointCounts struct {
 	// Injected includes the wait in the queue of a capacity.
 	Injected       histogram.Snapshot `json:"injected" doc:"the declared latency"`
 	InjectionError histogram.Snapshot `json:"injection_error" doc:"how much later than the declared latency the responses were ready"`
+	StreamCounts
 	// Declared is the declaration of the endpoint; nil for a WebSocket, and for counts that belong
 	// to no endpoint.
 	Declared *item.Endpoint `json:"-"`
@@ -189,7 +190,7 @@ func (r *Recorder) Counts() Counts {
 	c.Endpoints = make([]EndpointCounts, len(r.order))
 	for i, t := range r.order {
 		c.Endpoints[i] = t.reread()
-		c.Endpoints[i].Declared = t.declared
+		c.Endpoints[i].Declared, c.Endpoints[i].Factor = t.declared, t.factor()
 	}
 	c.Gone = r.gone.read()
 	for p := range r.retired {
@@ -251,14 +252,15 @@ func (c *EndpointCounts) After(earlier *EndpointCounts) EndpointCounts {
 		*later.plain()[i] -= *n
 	}
 	later.Statuses, later.Faults = rose(earlier.Statuses, c.Statuses), rose(earlier.Faults, c.Faults)
+	later.Ends = rose(earlier.Ends, c.Ends)
 	for i, l := range earlier.durations() {
 		*later.durations()[i] = c.durations()[i].Since(*l)
 	}
 	return later
 }
 
-// Served returns the number of requests and of WebSocket messages.
-func (c *EndpointCounts) Served() uint64 { return c.Requests + c.Received + c.Sent }
+// Served returns the number of requests, of WebSocket messages and of items of streams.
+func (c *EndpointCounts) Served() uint64 { return c.Requests + c.Received + c.Sent + c.Items }
 
 // DeclaredFaults returns the faults without those that are counted as injected errors.
 func (c *EndpointCounts) DeclaredFaults() map[string]uint64 {
@@ -269,13 +271,18 @@ func (c *EndpointCounts) DeclaredFaults() map[string]uint64 {
 }
 
 // plain returns the counts that are single numbers.
-func (c *EndpointCounts) plain() [10]*uint64 {
-	return [...]*uint64{&c.Requests, &c.In, &c.Out, &c.Limited, &c.Refused, &c.Broken, &c.Spoiled, &c.Rejected, &c.Received, &c.Sent}
+func (c *EndpointCounts) plain() [15]*uint64 {
+	s := c.StreamCounts.plain()
+	return [...]*uint64{
+		&c.Requests, &c.In, &c.Out, &c.Limited, &c.Refused, &c.Broken, &c.Spoiled, &c.Rejected, &c.Received, &c.Sent,
+		s[0], s[1], s[2], s[3], s[4],
+	}
 }
 
-// durations returns the distributions, in the order of pauses.
-func (c *EndpointCounts) durations() [waitKinds]*histogram.Snapshot {
-	return [...]*histogram.Snapshot{&c.Injected, &c.InjectionError, &c.Service, &c.Upstream, &c.Fetched, &c.UpstreamWait, &c.Total}
+// durations returns the distributions, in the order of pauses, and then those of streams.
+func (c *EndpointCounts) durations() [waitKinds + streamTimes]*histogram.Snapshot {
+	s := c.StreamCounts.durations()
+	return [...]*histogram.Snapshot{&c.Injected, &c.InjectionError, &c.Service, &c.Upstream, &c.Fetched, &c.UpstreamWait, &c.Total, s[0], s[1], s[2], s[3]}
 }
 
 // rose returns the increase of each count that has increased.
@@ -303,6 +310,10 @@ func Total(all []*EndpointCounts) EndpointCounts {
 		for fault, n := range c.Faults {
 			total.Faults[fault] += n
 		}
+		for end, n := range c.Ends {
+			total.end(end, n)
+		}
+		total.Factor = max(total.Factor, c.Factor)
 	}
 	for i, into := range total.durations() {
 		*into = histogram.Sum(func(yield func(histogram.Snapshot) bool) {

@@ -3,11 +3,13 @@ package record
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/listener/observe/arrivals"
 	"mockserver/listener/reply"
 	"mockserver/matcher"
@@ -109,8 +111,8 @@ func (r *Recorder) Adopt(spec *config.Spec) []*Counters {
 		if t == nil {
 			t = newCounters(id, r.lanes)
 			t.route, t.shown = routeOf(spec, i), conditions[i]
-			if i >= len(spec.Endpoints) {
-				r.spread(t.places) // since messages on WebSockets do not call spreadBusy
+			if i >= len(spec.Endpoints) || slices.ContainsFunc(spec.Endpoints[i].AllResponses(), (*item.Response).HasStream) {
+				r.spread(t.places) // since neither messages on WebSockets nor items of streams call spreadBusy
 			}
 		}
 		t.declared = nil

@@ -23,6 +23,7 @@ type Shard struct {
 	sent     atomic.Uint64
 	service  histogram.Histogram // the server's own time for requests that did not wait
 	waits    atomic.Pointer[pauses]
+	streams  atomic.Pointer[StreamShard]
 	_        [64]byte // keeps other counters out of the last cache line
 }
 
@@ -133,10 +134,10 @@ func (c *Shard) each(do func(status int, n uint64)) {
 	}
 }
 
-// stamp returns a different number once anything has been counted: a request's status and the
-// number of messages are counted last.
+// stamp returns a different number once anything has been counted: a request's status, and the
+// numbers of messages and of items, are counted last.
 func (c *Shard) stamp() uint64 {
-	n := c.received.Load() + c.sent.Load()
+	n := c.received.Load() + c.sent.Load() + c.streams.Load().stamp()
 	c.each(func(_ int, replies uint64) { n += replies })
 	return n
 }
@@ -162,6 +163,9 @@ func (c *Shard) merge(m *Shard) {
 			into[i].Merge(&p[i])
 		}
 	}
+	if s := m.streams.Load(); s != nil {
+		c.stream().merge(s)
+	}
 }
 
 // read adds the counters to a total.
@@ -181,8 +185,12 @@ func (c *Shard) read(total *EndpointCounts) {
 	c.service.Read(&total.Service)
 	c.service.Read(&total.Total)
 	if p := c.waits.Load(); p != nil {
-		for i, into := range total.durations() {
-			p[i].Read(into)
+		into := total.durations()
+		for i := range p {
+			p[i].Read(into[i])
 		}
+	}
+	if s := c.streams.Load(); s != nil {
+		s.read(&total.StreamCounts)
 	}
 }

@@ -37,7 +37,11 @@ type Streamed struct {
 	Items int
 	Bytes int           // of the items, without what frames them
 	Took  time.Duration // from the arrival of the request, or from its place, to the end
-	End   string        // EndComplete or another of these; "" for a reply that is not streamed
+	// The times from item to item by the clock that streams share, and on the wall; 0 without one.
+	Clock, Wall time.Duration
+	Late        time.Duration // how late a later item was at most
+	Blocked     time.Duration // how long items waited for a client that did not read
+	End         string        // EndComplete or another of these; "" for a reply that is not streamed
 }
 
 // How a streamed reply ends.
@@ -47,6 +51,7 @@ const (
 	EndFault       = "fault"        // a declared fault ended it
 	EndMaxDuration = "max-duration" // it lasted as long as it may
 	EndStopped     = "stopped"      // the server stopped
+	EndUpstream    = "upstream"     // its upstream failed
 	EndBroken      = "broken"       // an item could not be made
 )
 

@@ -92,7 +92,7 @@ func between(a, b *Reading) Sample {
 	all, matched := b.All.After(&a.All), b.matched.After(&a.matched)
 	s := Sample{
 		Time: b.Time.UTC(), Seconds: apart.Seconds(),
-		Requests: all.Requests, Messages: all.Served() - all.Requests, Errors: errorsOf(&all), ErrorKinds: ErrorKindsOf(&matched), Unmatched: all.Requests - matched.Requests,
+		Requests: all.Requests, Messages: all.Received + all.Sent, StreamItems: all.Items, Streams: b.All.Open(), Errors: errorsOf(&all), ErrorKinds: ErrorKindsOf(&matched), Unmatched: all.Requests - matched.Requests,
 		Limited: all.Limited, Refused: all.Refused, In: all.In, Out: all.Out,
 		Protocols:      protocolsBetween(&a.Counts, &b.Counts),
 		Arrived:        arrivedBetween(a, b),

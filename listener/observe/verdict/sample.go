@@ -24,10 +24,12 @@ type Sample struct {
 	Time    time.Time `json:"time" merge:"max" doc:"end of the sample"`
 	Seconds float64   `json:"seconds" merge:"max" doc:"length of the sample"`
 
-	Requests uint64  `json:"requests" doc:"requests that were answered"`
-	Messages uint64  `json:"messages" doc:"messages of WebSockets, received and sent"`
-	Rate     float64 `json:"rate" merge:"-" doc:"requests a second"`
-	Errors   uint64  `json:"errors" doc:"answers with status 500 or above"`
+	Requests    uint64  `json:"requests" doc:"requests that were answered"`
+	Messages    uint64  `json:"messages" doc:"messages of WebSockets, received and sent"`
+	StreamItems uint64  `json:"stream_items" doc:"items of streams that were sent"`
+	Streams     uint64  `json:"streams" doc:"streams open at its end"`
+	Rate        float64 `json:"rate" merge:"-" doc:"requests a second"`
+	Errors      uint64  `json:"errors" doc:"answers with status 500 or above"`
 	ErrorKinds
 	Failed    Failed    `json:"failed" doc:"requests that a client saw fail, each counted once"`
 	Protocols Protocols `json:"protocols" doc:"requests by protocol"`

@@ -175,7 +175,7 @@ func (c *Connection) sendDue() (waits bool) {
 	out, next, last := d.reply.Continue((*b)[:0], false)
 	if len(out) > 0 {
 		if n := c.WriteNow(out); n < len(out) {
-			d.rest = bytes.Clone(out[n:])
+			d.rest, d.full = bytes.Clone(out[n:]), time.Now()
 		}
 	}
 	if d.due = next; next.IsZero() {
