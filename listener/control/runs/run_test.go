@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"log/slog"
 	"math"
 	"regexp"
@@ -564,6 +565,18 @@ func TestReport_GroupsUnmatchedRequests(t *testing.T) {
 	}
 	if want := []string{"/wp/0 60 29", "/wp/1 60 29", "/wp/2 60 29", "/ 2 0", "/ 2 0"}; !slices.Equal(got, want) {
 		t.Errorf("groups %q, want %q", got, want)
+	}
+}
+
+// A line does not break between a number and its sign.
+func TestReport_SharesDoNotBreak(t *testing.T) {
+	for text, want := range map[string]template.HTML{
+		"injected: 6, 4.05 % (1.71 to 8.16 %)": "injected: 6, 4.05\u00a0% <small>(1.71 to 8.16 %)</small>",
+		"other: 6, 4.05 %":                     "other: 6, 4.05\u00a0%",
+	} {
+		if got := stacked(text); got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
 	}
 }
 

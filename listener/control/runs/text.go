@@ -69,11 +69,12 @@ func shortened(text string) string {
 // stacked puts the interval of a figure, or its share, below it and in small letters.
 func stacked(text string) template.HTML {
 	figure, more, found := strings.Cut(text, " (")
+	figure = strings.ReplaceAll(figure, " %", "\u00a0%")
 	switch {
 	case text == notDetermined:
 		return "<span class=\"unsure\">" + notDetermined + "</span>" // in two lines
 	case !found:
-		return template.HTML(html.EscapeString(text))
+		return template.HTML(html.EscapeString(figure))
 	}
 	if low, high, isInterval := strings.Cut(more, " to "); isInterval {
 		if number, unit, _ := strings.Cut(low, " "); strings.HasSuffix(high, unit+")") {

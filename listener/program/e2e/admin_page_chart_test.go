@@ -65,6 +65,9 @@ func TestPage_UnmatchedRequestsAreGrouped(t *testing.T) {
 	p.until(`document.querySelectorAll("#unmatched tbody tr").length === 2`)
 	p.says("#unmatched tbody tr", "GET /user/0", "and 27 other paths", "GET /users/:id|int (")
 	p.until(`[...document.querySelectorAll("#unmatched td.at-count")].map((e) => e.innerText).sort().join() === "1,30"`)
+	p.must(chromedp.EmulateViewport(390, 800))
+	p.until(`[...document.querySelectorAll("#unmatched td.at-reason")].every((e) => e.getBoundingClientRect().right <= innerWidth)`)
+	p.must(chromedp.EmulateViewport(1280, 900))
 	p.enter("#unmatched input", "/user/29")
 	p.until(`document.querySelectorAll("#unmatched tbody tr").length === 1`)
 	p.click("nav a[href='#journal']")
@@ -163,6 +166,11 @@ func TestReport_IsShortAndPrints(t *testing.T) {
 		t.Errorf("unmatched requests take %d rows, want 1", rows)
 	}
 	p.reads("delivered p99: ")
+	p.must(chromedp.EmulateViewport(390, 900))
+	if narrow := js[[]string](p, `[...document.querySelectorAll(".setting > *")].filter((e) => e.offsetWidth < 100).map((e) => e.innerText)`); len(narrow) > 0 {
+		t.Errorf("at 390 these parts of the environment have no room: %q", narrow)
+	}
+	p.must(chromedp.EmulateViewport(1120, 900))
 	p.must(chromedp.Navigate(admin.URL + "/__admin/runs/compare?a=1&b=2&format=html"))
 	p.says("h1", "before and after")
 	p.until(`document.querySelectorAll(".main .chart").length === 3 && [...document.querySelectorAll(".main .chart")].every((e) => e.querySelector(".s1") && e.querySelector(".s2"))`)
