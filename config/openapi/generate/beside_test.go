@@ -116,24 +116,6 @@ func TestTimesAreNearToday(t *testing.T) {
 	}
 }
 
-// TestTimesFitThoseOfTheDocument: generated times are in the right order with a time in the
-// document.
-func TestTimesFitThoseOfTheDocument(t *testing.T) {
-	for _, test := range []struct{ first, second, properties string }{
-		{"startDate", "endDate", `"startDate": {"const": "2050-01-31"}, "endDate": {"type": "string", "format": "date"}`},
-		{"startDate", "endDate", `"startDate": {"type": "string", "format": "date"}, "endDate": {"enum": ["2019-05-01"]}`},
-		{"created", "updated", `"created": {"const": "2031-03-04T12:00:00Z"}, "updated": {"type": "string", "format": "date-time"}`},
-		{"createdAt", "updatedAt", `"createdAt": {"type": "string", "format": "date-time"}, "updatedAt": {"const": "2001-03-04T12:00:00Z"}`},
-		{"started", "finished_at", `"started": {"const": "2040-03-04T12:00:00Z"}, "finished_at": {"type": "string"}`},
-	} {
-		bodies(t, object(test.properties), func(t *testing.T, o map[string]any) {
-			if first, second := dayOf(t, o, test.first), dayOf(t, o, test.second); first.After(second) {
-				t.Errorf("%s %v is after %s %v", test.first, first, test.second, second)
-			}
-		})
-	}
-}
-
 // TestOneDayHasOneBody: a body depends only on the seed and the day.
 func TestOneDayHasOneBody(t *testing.T) {
 	doc := schemaDocument(t, "3.1.0", `{"S": `+object(freeTexts("createdAt", "email", "dob"))+`}`)
@@ -233,9 +215,7 @@ func TestPeople(t *testing.T) {
 	const email = `"email": {"type": "string", "format": "email"}, "login": {"type": "string"}`
 	for properties, want := range map[string][2]string{
 		`"firstName": {"const": "Ada"}, "lastName": {"enum": ["Lovelace"]}`: {"ada.lovelace", "alovelace"},
-		`"name": {"const": "José Núñez"}`:                                   {"jose.nunez", "jnunez"},
-		`"displayName": {"const": "Fido"}`:                                  {"fido", "fido"},
-		`"first_name": {"const": "李"}, "last_name": {"const": "Li-Wong"}`:   {"liwong", "liwong"},
+		`"first_name": {"const": "ADA"}, "surname": {"const": "Lovelace"}`:  {"ada.lovelace", "alovelace"},
 	} {
 		bodies(t, object(email+","+properties), func(t *testing.T, o map[string]any) {
 			if o["email"] != want[0]+"@example.com" || o["login"] != want[1] {

@@ -94,7 +94,7 @@ func (m *Maker) orderOf(s *openapi3.Schema) []string {
 func (d *draft) object(g *merged, a ask, bare bool) (any, bool) {
 	chosen, ok := d.chosen(g, a.room, bare)
 	room, outer, left := a.room, d.siblings, len(chosen)
-	d.siblings = &invent.Facts{Rand: d.random, Today: d.m.Today, Beside: &jsonvalue.Object{}}
+	d.siblings = &invent.Facts{Rand: d.random, Today: d.m.Today}
 	defer func() { d.siblings = outer }()
 	for _, p := range chosen {
 		d.siblings.Names = append(d.siblings.Names, p.name)
@@ -116,8 +116,8 @@ func (d *draft) object(g *merged, a ask, bare bool) (any, bool) {
 			} else {
 				d.why = why // the property is optional
 			}
-			if given {
-				d.siblings.Beside.Set(p.name, v)
+			if s, isText := v.(string); given && isText {
+				d.siblings.Learn(p.name, s)
 			}
 		}
 	}

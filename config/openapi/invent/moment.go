@@ -19,19 +19,15 @@ const (
 	roles
 )
 
-// windows are the ranges of times, in days from today. When an object has two times, their windows
-// put them in order.
-var windows = [roles]struct {
-	from, to int
-	after    []role
-}{
-	recent:  {-10, 0, nil},
-	born:    {-25500, -7400, nil}, // people aged 20 to 70
-	created: {-364, -60, []role{born}},
-	started: {-60, -10, []role{born}},
-	updated: {-10, 0, []role{born, created}},
-	ended:   {-10, 0, []role{born, created, started}},
-	due:     {1, 364, []role{born, created, started}},
+// windows are the ranges of times, in days from today. They put the times of an object in order.
+var windows = [roles]struct{ from, to int }{
+	recent:  {-10, 0},
+	born:    {-25500, -7400}, // people aged 20 to 70
+	created: {-364, -60},
+	started: {-60, -10},
+	updated: {-10, 0},
+	ended:   {-10, 0},
+	due:     {1, 364},
 }
 
 // wideDays is how many days times go back when many different ones are needed.
@@ -105,43 +101,11 @@ func timeHintOf(split []string) string {
 	return ""
 }
 
-// known is a time that the document contains.
-type known struct {
-	role role
-	at   time.Time
-}
-
-// moment returns a time for the property being made: one that fits its name and is in the right
-// order with the times that the document has in the same object.
+// moment returns a time that fits the name of the property being made.
 func (f *Facts) moment() time.Time {
-	meant := roleOf(nameWords(f.Name))
-	w := windows[meant]
+	w := windows[roleOf(nameWords(f.Name))]
 	if f.Wide {
 		w.from = min(w.from, w.to-wideDays)
 	}
-	today := f.Today
-	from, to := today.AddDate(0, 0, w.from), today.AddDate(0, 0, w.to)
-	width := to.Sub(from)
-	f.learn()
-	for _, k := range f.times {
-		switch {
-		case slices.Contains(w.after, k.role) && from.Before(k.at):
-			from = k.at.AddDate(0, 0, 1)
-			to = from.Add(width)
-		case slices.Contains(windows[k.role].after, meant) && k.at.Before(to):
-			to = k.at
-			from = to.Add(-width)
-		}
-	}
-	return from.Add(time.Duration(f.Int64N(int64(to.Sub(from)/time.Second))) * time.Second)
-}
-
-// timeOf parses a time of the document.
-func timeOf(s string) (time.Time, bool) {
-	for _, layout := range []string{time.RFC3339, time.DateOnly} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t.UTC(), true
-		}
-	}
-	return time.Time{}, false
+	return f.Today.AddDate(0, 0, w.from).Add(time.Duration(f.IntN((w.to-w.from)*24*60*60)) * time.Second)
 }

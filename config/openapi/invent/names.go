@@ -13,10 +13,10 @@ import (
 // formats.
 var hinted = map[string]func(f *Facts) string{
 	"phone digits":    func(f *Facts) string { return formats["phone"](f, 0, 64)[1:] },
-	"name":            (*Facts).fullName,
-	"first name":      func(f *Facts) string { f.settle(); return f.given },
-	"last name":       func(f *Facts) string { f.settle(); return f.family },
-	"user name":       (*Facts).userName,
+	"name":            func(f *Facts) string { return f.person().given + " " + f.person().family },
+	"first name":      func(f *Facts) string { return f.person().given },
+	"last name":       func(f *Facts) string { return f.person().family },
+	"user name":       func(f *Facts) string { return strings.ToLower(f.person().given[:1] + f.person().family) },
 	"file name":       func(f *Facts) string { return pick(f.Rand, words) + ".txt" },
 	"version":         func(f *Facts) string { return "1." + strconv.Itoa(f.IntN(10)) + "." + strconv.Itoa(f.IntN(10)) },
 	"id":              func(f *Facts) string { return text.Letters(f.Rand, 2) + Digits(f.Rand, 6) },
