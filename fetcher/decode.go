@@ -1,6 +1,7 @@
 package fetcher
 
 import (
+	"bufio"
 	"bytes"
 	"compress/flate"
 	"compress/gzip"
@@ -64,41 +65,83 @@ func decode(content []byte, encodings []string, limit int64) ([]byte, error) {
 }
 
 func decodeOne(content []byte, coding string, limit int64) ([]byte, error) {
-	var open func(io.Reader) (io.Reader, error)
-	switch coding {
-	case "gzip", "x-gzip":
-		open = func(src io.Reader) (io.Reader, error) { return gzip.NewReader(src) }
-	case "deflate":
-		open = func(src io.Reader) (io.Reader, error) {
-			r, err := zlib.NewReader(src)
-			if errors.Is(err, zlib.ErrHeader) {
-				// Some servers omit the zlib header; every browser accepts that.
-				return flate.NewReader(bytes.NewReader(content)), nil
-			}
-			return r, err
-		}
-	case "br": // by fasthttp's decoder, which the program contains anyway
-		return unpack(func(w io.Writer) error {
+	return unpack(func(w io.Writer) error {
+		if coding == "br" { // by fasthttp's decoder, which the program contains anyway
 			_, err := fasthttp.WriteUnbrotli(w, content)
 			return err
-		}, limit)
-	case "zstd":
-		r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
-		if err != nil {
-			return nil, err
 		}
-		defer r.Close()
-		open = func(src io.Reader) (io.Reader, error) { return r, r.Reset(src) }
-	default:
-		return nil, errors.New("unknown; expected gzip, deflate, br or zstd")
-	}
-	return unpack(func(w io.Writer) error {
-		r, err := open(bytes.NewReader(content))
+		r, err := open(bufio.NewReader(bytes.NewReader(content)), coding)
 		if err == nil {
+			defer r.Close()
 			_, err = io.Copy(w, r)
 		}
 		return err
 	}, limit)
+}
+
+// open returns a reader that removes a content encoding other than br.
+func open(src *bufio.Reader, coding string) (io.ReadCloser, error) {
+	switch coding {
+	case "gzip", "x-gzip":
+		return gzip.NewReader(src)
+	case "deflate":
+		head, _ := src.Peek(2)                                                                                 // if there are fewer bytes, reading them fails too
+		if len(head) == 2 && (head[0]&0x0f != 8 || head[0]>>4 > 7 || (int(head[0])<<8|int(head[1]))%31 != 0) { // RFC 1950 section 2.2
+			return flate.NewReader(src), nil // some servers omit the zlib header; every browser accepts that
+		}
+		return zlib.NewReader(src)
+	case "zstd":
+		r, err := zstd.NewReader(src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return nil, err
+		}
+		return r.IOReadCloser(), nil
+	}
+	return nil, errors.New("unknown; expected gzip, deflate, br or zstd")
+}
+
+// parts reads parts of a content one by one.
+type parts struct {
+	next func() []byte
+	left []byte
+}
+
+func (p *parts) Read(b []byte) (int, error) {
+	if len(p.left) == 0 {
+		if p.left = p.next(); len(p.left) == 0 {
+			return 0, io.EOF
+		}
+	}
+	n := copy(b, p.left)
+	p.left = p.left[n:]
+	return n, nil
+}
+
+// DecodeParts is like Decode for content that comes in parts, the last of which is followed by an empty one: it calls
+// each with what is decoded before it asks for the next part. Content that breaks off is decoded as far as there is. It
+// knows one encoding, and not br.
+func DecodeParts(next func() []byte, encodings []string, limit int64, each func([]byte)) error {
+	return guard(func() error {
+		r, err := open(bufio.NewReader(&parts{next: next}), strings.ToLower(strings.Join(encodings, ",")))
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		for b, size := make([]byte, 4<<10), int64(0); ; {
+			n, err := r.Read(b)
+			if size += int64(n); size > limit {
+				return tooLarge(limit)
+			}
+			each(b[:n])
+			switch err {
+			case nil:
+			case io.EOF, io.ErrUnexpectedEOF:
+				return nil
+			default:
+				return err
+			}
+		}
+	})
 }
 
 // guard turns a panic of a decoder into an error, so that it does not stop the program: decoders

@@ -580,6 +580,15 @@ func FuzzDecode(f *testing.F) {
 		if err == nil && len(got) > max(limit, len(content)) {
 			t.Errorf("%d bytes, over the limit", len(got))
 		}
+		var parts []byte
+		whole, rest := content[:len(content)/2], content[len(content)/2:]
+		wrong := DecodeParts(func() (part []byte) {
+			part, whole, rest = whole, rest, nil
+			return part
+		}, []string{encodings}, limit, func(part []byte) { parts = append(parts, part...) })
+		if name := strings.ToLower(encodings); err == nil && (name == "gzip" || name == "zstd") && len(content) > 1 && (wrong != nil || !bytes.Equal(parts, got)) {
+			t.Errorf("in parts: %q, %v; want %q", parts, wrong, got)
+		}
 	})
 }
 

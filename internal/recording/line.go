@@ -50,7 +50,12 @@ type Line struct {
 	Connection uint64    `json:"connection"`      // of the client
 	Request    Message   `json:"request"`
 	Response   Message   `json:"response"`
+	Pieces     []Piece   `json:"pieces,omitempty"` // of a streamed answer
 }
+
+// Piece is a piece of a streamed answer: the size of the body up to its end, and the time from sending the request to
+// its last byte, in microseconds. The body is that of the line; if it is omitted, it is the one that was received.
+type Piece [2]int64
 
 // The reasons why an answer is incomplete.
 const (
@@ -203,6 +208,17 @@ func (l *Line) Append(b []byte) []byte {
 	b = strconv.AppendUint(append(b, `,"connection":`...), l.Connection, 10)
 	b = l.Request.append(append(b, `,"request":`...))
 	b = l.Response.append(append(b, `,"response":`...))
+	for i, p := range l.Pieces {
+		if i == 0 {
+			b = append(b, `,"pieces":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		b = append(appendNumber(appendNumber(b, "[", p[0]), ",", p[1]), ']')
+	}
+	if len(l.Pieces) > 0 {
+		b = append(b, ']')
+	}
 	return append(b, "}\n"...)
 }
 

@@ -2,13 +2,11 @@ package recording
 
 import (
 	"crypto/sha256"
-	"slices"
 	"time"
 
 	"mockserver/fetcher/upstream"
-	"mockserver/internal/ascii"
+	"mockserver/internal/events"
 	"mockserver/internal/recording"
-	"mockserver/internal/semantics"
 	"mockserver/matcher"
 )
 
@@ -53,8 +51,11 @@ func (t *Capture) Response(x *upstream.Exchange) {
 		return
 	}
 	t.entry.Response(x.Status, x.Fields)
-	t.more(x.Body)
-	if t.asking != nil && !x.Whole && (x.Length > int64(t.entry.kept) || slices.ContainsFunc(x.Fields, isEventStream)) {
+	if x.Streamed && (!x.Whole || x.Framing != events.None) {
+		t.entry.stream(x)
+	}
+	t.more(x, x.Body)
+	if t.asking != nil && !x.Whole && (x.Length > int64(t.entry.kept) || x.Framing != events.None) {
 		t.asking.end(false) // the answer is too large, or may have no end
 	}
 	if x.Whole {
@@ -68,7 +69,7 @@ func (t *Capture) More(x *upstream.Exchange, b []byte, over, broken bool) {
 	if t.entry == nil {
 		return
 	}
-	t.more(b)
+	t.more(x, b)
 	switch {
 	case broken:
 		t.End(x, recording.Cut, x.Status)
@@ -88,8 +89,8 @@ func (t *Capture) End(x *upstream.Exchange, failure string, status int) {
 		e.first, e.last = x.First.Sub(x.Sent), time.Since(x.Sent)
 	}
 	e.wait, e.underWay = x.Waited+x.Connected, x.UnderWay
-	if failure != "" {
-		e.err, e.status = failure, status
+	if e.err = failure; failure != "" && !(e.streamed && failure == CodeLeft) { // a client leaves an endless stream
+		e.status = status
 	}
 	t.recorder.End(e)
 	t.asking.end(failure != "")
@@ -97,12 +98,8 @@ func (t *Capture) End(x *upstream.Exchange, failure string, status int) {
 }
 
 // more records a part of a body. A body that becomes too large is not waited for.
-func (t *Capture) more(b []byte) {
-	if t.entry.More(b); t.entry.response.omitted != "" {
+func (t *Capture) more(x *upstream.Exchange, b []byte) {
+	if t.entry.More(b, time.Since(x.Sent)); t.entry.response.omitted != "" {
 		t.asking.end(false)
 	}
-}
-
-func isEventStream(f upstream.Field) bool {
-	return ascii.EqualFold(f.Name, "content-type") && semantics.MediaType(string(f.Value)) == "text/event-stream"
 }

@@ -4,12 +4,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"hash"
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
 	"unsafe"
 
 	"mockserver/fetcher/upstream"
+	"mockserver/internal/ascii"
+	"mockserver/internal/events"
 	"mockserver/internal/http1"
 	"mockserver/internal/recording"
 	"mockserver/matcher"
@@ -36,6 +39,10 @@ type Entry struct {
 	kept       int           // the size of the largest body that is kept, in bytes
 	key        [sha256.Size]byte
 	sum        hash.Hash // hash of an answer's body that is too large
+	streamed   bool
+	framing    events.Framing  // of the answer's body
+	split      events.Splitter // of what is received, which may be coded
+	pieces     []recording.Piece
 }
 
 // span is a part of the buffer.
@@ -52,15 +59,22 @@ type part struct {
 
 var entries = sync.Pool{New: func() any { return new(Entry) }}
 
-// keptEntry is the size of the largest buffer that is kept, in bytes.
-const keptEntry = 64 << 10
+const (
+	// keptEntry is the size of the largest buffers that are kept, in bytes.
+	keptEntry = 64 << 10
+	// pieceSize is the size of a piece, in bytes.
+	pieceSize = 16
+)
+
+// size returns how much memory the entry takes.
+func (e *Entry) size() int64 { return int64(cap(e.buf) + cap(e.pieces)*pieceSize) }
 
 func (e *Entry) free() {
-	buf := e.buf[:0]
-	if cap(buf) > keptEntry {
-		buf = nil
+	buf, pieces := e.buf[:0], e.pieces[:0]
+	if cap(buf)+cap(pieces)*pieceSize > keptEntry {
+		buf, pieces = nil, nil
 	}
-	*e = Entry{buf: buf}
+	*e = Entry{buf: buf, pieces: pieces}
 	entries.Put(e)
 }
 
@@ -110,10 +124,34 @@ func (e *Entry) Response(status int, fields []upstream.Field) {
 	e.response.body = span{len(e.buf), len(e.buf)}
 }
 
-// More copies a part of the answer's body.
-func (e *Entry) More(b []byte) {
+// stream begins to note when the pieces of the answer arrive. Those of a coded one are found when it is decoded.
+func (e *Entry) stream(x *upstream.Exchange) {
+	e.streamed, e.framing = true, x.Framing
+	isCoded := func(f upstream.Field) bool { return ascii.EqualFold(f.Name, "content-encoding") }
+	if !slices.ContainsFunc(x.Fields, isCoded) {
+		e.split.Framing = x.Framing
+	}
+}
+
+// mark notes the pieces that end in a part of the answer's body. They take no more memory than a body may.
+func (e *Entry) mark(b []byte, at time.Duration) {
+	for end := e.response.size; len(e.pieces)*pieceSize < e.kept; {
+		n := e.split.Next(b)
+		if n == 0 {
+			return
+		}
+		end, b = end+int64(n), b[n:]
+		e.pieces = append(e.pieces, recording.Piece{end, at.Microseconds()})
+	}
+}
+
+// More copies a part of the answer's body that arrived at a time after the request was sent.
+func (e *Entry) More(b []byte, at time.Duration) {
 	if len(b) == 0 {
 		return
+	}
+	if e.streamed {
+		e.mark(b, at)
 	}
 	a := &e.response
 	a.size += int64(len(b))
@@ -143,7 +181,10 @@ func (e *Entry) fill(l *recording.Line) {
 	}
 	l.Time, l.Method, l.URL, l.Status, l.Error = e.time, text(e.at(e.method)), text(e.at(e.url)), e.status, e.err
 	l.First, l.Last, l.Wait = e.first.Microseconds(), e.last.Microseconds(), e.wait.Microseconds()
-	l.UnderWay, l.Connection = e.underWay, e.connection
+	l.UnderWay, l.Connection, l.Pieces = e.underWay, e.connection, e.pieces
+	if n := len(e.pieces); n > 0 && e.pieces[n-1][0] < e.response.size && n*pieceSize < e.kept { // the last event has no end
+		l.Pieces = append(e.pieces, recording.Piece{e.response.size, l.Last})
+	}
 	e.message(&l.Request, &e.request)
 	e.message(&l.Response, &e.response)
 }

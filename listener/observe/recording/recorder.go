@@ -227,7 +227,7 @@ func (r *Recorder) put(e *Entry) {
 	if e.first > 0 {
 		r.first.Add(e.first)
 	}
-	size := int64(cap(e.buf))
+	size := e.size()
 	r.waiting.Add(size)
 	select {
 	case r.queue <- e:
@@ -279,9 +279,9 @@ func (r *Recorder) run() {
 
 // take adds an exchange to the text that will be written next.
 func (r *Recorder) take(e *Entry, line *recording.Line) {
-	r.waiting.Add(-int64(cap(e.buf)))
+	r.waiting.Add(-e.size())
 	e.fill(line)
-	r.redact(line)
+	r.redact(line, e.framing)
 	r.out.text = line.Append(r.out.text)
 	in, out := line.Request.Headers[:0], line.Response.Headers[:0]
 	*line = recording.Line{} // it shares the buffer of the entry

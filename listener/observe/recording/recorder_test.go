@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -14,6 +15,7 @@ import (
 
 	"mockserver/config/item"
 	"mockserver/fetcher/upstream"
+	"mockserver/internal/events"
 	"mockserver/internal/files"
 	"mockserver/internal/harness/volume"
 	form "mockserver/internal/recording"
@@ -43,7 +45,7 @@ func record(r *Recorder, path, body string) {
 		return
 	}
 	e.Response(200, []upstream.Field{{Name: []byte("C"), Value: []byte("d")}})
-	e.More([]byte(body))
+	e.More([]byte(body), 0)
 	e.wait, e.first, e.last, e.underWay = 1000, 2000, 3000, 1
 	r.End(e)
 }
@@ -222,11 +224,29 @@ func TestRecorder_Limit(t *testing.T) {
 func FuzzRedact(f *testing.F) {
 	f.Add([]byte(`{"a":{"b":[{"c":1},{"c":"x"}]},"c":null}`), "application/json", "http://h/a?k=v&k=w")
 	f.Add([]byte("k=v&z"), "application/x-www-form-urlencoded", "x")
+	f.Add([]byte("data: {\"c\":\ndata: 1}\r\n\r\n: ping\n\ndata: [DONE]\n\n"), "text/event-stream", "x")
+	f.Add([]byte("{\"c\":1}\n[]\r\n{"), "application/jsonl", "x")
 	r := &Recorder{key: []byte("k"), opts: Options{Declared: item.Record{Bodies: 1 << 20, Redact: &item.Redact{JSON: []string{"c", "a.b.c"}, Query: []string{"k"}}}}}
 	f.Fuzz(func(t *testing.T, body []byte, contentType, url string) {
 		l := form.Line{URL: url, Request: form.Message{Headers: [][2]string{{"Content-Type", contentType}, {"Cookie", url}, {"Set-Cookie", url}, {"Authorization", url}}}}
 		l.Request.SetContent(body)
-		r.redact(&l)
+		l.Response = l.Request
+		l.Response.Headers = slices.Clone(l.Request.Headers)
+		split := events.Splitter{Framing: events.FramingOf([]byte(contentType))}
+		for end := 0; ; {
+			size := split.Next(body[end:])
+			if size == 0 {
+				break
+			}
+			end += size
+			l.Pieces = append(l.Pieces, form.Piece{int64(end), 1})
+		}
+		r.redact(&l, split.Framing)
+		for i, p := range l.Pieces {
+			if l.Response.Omitted == "" && (p[0] > int64(len(l.Response.Content())) || i > 0 && p[0] < l.Pieces[i-1][0]) {
+				t.Errorf("the pieces end at %v in %d bytes", l.Pieces, len(l.Response.Content()))
+			}
+		}
 		text := l.Append(nil)
 		n := 0
 		_, broken, err := form.Read(bytes.NewReader(append([]byte("{\"mockserver\":\"recording\",\"version\":1}\n"), text...)), func(*form.Line) error {

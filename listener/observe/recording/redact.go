@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"mockserver/config/item"
-	"mockserver/fetcher"
+	"mockserver/internal/events"
 	"mockserver/internal/json"
 	"mockserver/internal/list"
 	"mockserver/internal/recording"
@@ -26,17 +26,18 @@ func (r *Recorder) redacted(value string) string {
 	return "r_" + hex.EncodeToString(mac.Sum(nil)[:8])
 }
 
-// redact undoes content encodings and replaces the secrets in a line.
-func (r *Recorder) redact(l *recording.Line) {
+// redact undoes content encodings and replaces the secrets in a line. framing is that of its answer.
+func (r *Recorder) redact(l *recording.Line, framing events.Framing) {
 	rules := cmp.Or(r.opts.Declared.Redact, &item.Redact{})
 	if len(rules.Query) > 0 {
 		l.URL = r.redactURL(l.URL, rules.Query)
 	}
-	r.redactMessage(&l.Request, rules)
-	r.redactMessage(&l.Response, rules)
+	r.redactMessage(&l.Request, rules, nil)
+	r.redactMessage(&l.Response, rules, &pieces{framing, &l.Pieces})
 }
 
-func (r *Recorder) redactMessage(m *recording.Message, rules *item.Redact) {
+// redactMessage does this for a message, and for its pieces if it is an answer.
+func (r *Recorder) redactMessage(m *recording.Message, rules *item.Redact, p *pieces) {
 	var codings []string
 	contentType := ""
 	for i := range m.Headers {
@@ -62,13 +63,13 @@ func (r *Recorder) redactMessage(m *recording.Message, rules *item.Redact) {
 		return
 	}
 	if !plain {
-		decoded, err := fetcher.Decode(content, codings, int64(r.opts.Declared.Bodies)+64<<10)
+		decoded, err := p.decode(content, codings, int64(r.opts.Declared.Bodies)+64<<10)
 		if plain = err == nil; plain {
 			content, m.Coding = decoded, strings.Join(codings, ", ")
 		}
 	}
 	if len(rules.JSON)+len(rules.Query) > 0 {
-		if content, plain = r.redactBody(content, contentType, rules, plain); !plain {
+		if content, plain = r.redactBody(content, contentType, rules, plain, p); !plain {
 			m.Body, m.Base64, m.Coding, m.Omitted = "", nil, "", recording.OmittedRedact
 			return
 		}
@@ -134,11 +135,16 @@ func (r *Recorder) redactForm(query string, names []string) string {
 	return strings.Join(pairs, "&")
 }
 
-// redactBody replaces the secrets in a body. It returns false if the body may contain secrets that
-// redactBody cannot find.
-func (r *Recorder) redactBody(content []byte, contentType string, rules *item.Redact, plain bool) ([]byte, bool) {
-	if !plain {
+// redactBody replaces the secrets in a body, which has the pieces p if it is that of an answer. It returns false if
+// the body may contain secrets that redactBody cannot find.
+func (r *Recorder) redactBody(content []byte, contentType string, rules *item.Redact, plain bool, p *pieces) ([]byte, bool) {
+	switch {
+	case !plain:
 		return nil, false
+	case p != nil && p.framing != events.None:
+		return r.redactPieces(content, rules, p)
+	case p != nil && len(*p.all) > 0:
+		*p.all = nil // nothing would say where they end
 	}
 	if semantics.MediaType(contentType) == "application/x-www-form-urlencoded" {
 		return []byte(r.redactForm(string(content), rules.Query)), true
@@ -151,8 +157,11 @@ func (r *Recorder) redactBody(content []byte, contentType string, rules *item.Re
 		begin := bytes.TrimLeft(content, " \t\r\n")
 		return content, !semantics.IsJSON(contentType) && (len(begin) == 0 || begin[0] != '{' && begin[0] != '[')
 	}
-	paths := list.Map(rules.JSON, func(path string) []string { return strings.Split(path, ".") })
-	return r.redactValue(nil, v, paths), true
+	return r.redactValue(nil, v, pathsOf(rules)), true
+}
+
+func pathsOf(rules *item.Redact) [][]string {
+	return list.Map(rules.JSON, func(path string) []string { return strings.Split(path, ".") })
 }
 
 // redactValue appends a JSON value with the members at the paths replaced, except those that are

@@ -1,0 +1,73 @@
+package listener_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"mockserver/internal/harness"
+	form "mockserver/internal/recording"
+)
+
+// The recording of a streamed answer says where each of its pieces ends and when it arrived: events, comments, lines,
+// or what arrived together. Of a stream that is too large it keeps the times, and of one whose client leaves what has
+// arrived until then.
+func TestRecording_Streams(t *testing.T) {
+	dir := t.TempDir()
+	left := make(chan struct{})
+	server := proxied(t, `, record: {to: "`+dir+`", bodies: 200}`, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", strings.TrimPrefix(r.URL.Path, "/"))
+		if r.URL.Path == "/text/event-stream" && r.URL.RawQuery == "large" {
+			_, _ = io.WriteString(w, "data: "+strings.Repeat("x", 200)+"\n\ndata: b\n\n")
+			return
+		}
+		for _, part := range []string{"data: a\n\nda", "ta: b\n\n", ": ping\n\n", "data: c\n\n"} {
+			_, _ = io.WriteString(w, part)
+			_ = http.NewResponseController(w).Flush()
+		}
+		if r.URL.RawQuery == "endless" {
+			<-left
+		}
+	})
+	for _, path := range []string{"/text/event-stream", "/application/jsonl", "/text/event-stream?large"} {
+		ask(t, "GET", server.URL()+path, "")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), harness.Patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "GET", server.URL()+"/text/event-stream?endless", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(resp.Body, make([]byte, 35)); err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	harness.Until(t, "the exchange is recorded", func() bool { return server.Control().Recordings().List()[0].Requests == 4 })
+	close(left)
+	if err := server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	lines := recordedIn(t, dir)
+	if len(lines) != 4 {
+		t.Fatalf("%d lines", len(lines))
+	}
+	for i, want := range [][]int64{{9, 18, 26, 35}, {8, 9, 17, 18, 25, 26, 34, 35}, {208, 217}, {9, 18, 26, 35}} {
+		l := lines[i]
+		before := form.Piece{0, l.First}
+		for k, p := range l.Pieces {
+			if k >= len(want) || p[0] != want[k] || p[1] < before[1] || p[1] > l.Last {
+				t.Errorf("%s: piece %d is %v, after %v; want ends at %v", l.URL, k, p, before, want)
+			}
+			before = p
+		}
+		if len(l.Pieces) != len(want) || l.Status != 200 || (l.Error == form.Left) != (i == 3) || (l.Response.Omitted != "") != (i == 2) {
+			t.Errorf("%s: %+v", l.URL, l)
+		}
+	}
+}
