@@ -64,7 +64,7 @@ func (s *Sample) lateness(thresholds Thresholds, most float64) (worst *Late, cer
 func (t *timing) lateBy(thresholds Thresholds) (all uint64, parts map[string]uint64) {
 	for i := range checks {
 		c := &checks[i]
-		if c.each == nil {
+		if c.each == nil || c.items {
 			continue
 		}
 		limit, _ := thresholds.of(c)
@@ -157,7 +157,7 @@ func (t *timing) levels() levels {
 func (s *Sample) size(blamed float64) (text string, added *statistics.Figure) {
 	var t *timing
 	for i := range s.timings {
-		if other := &s.timings[i]; other.name != "" && (t == nil || other.added() > t.added()) {
+		if other := &s.timings[i]; other.name != "" && (other.requests > 0 || other.items.Count == 0) && (t == nil || other.added() > t.added()) {
 			t = other
 		}
 	}

@@ -72,6 +72,7 @@ type check struct {
 	// threshold of an endpoint; nil means no lower bound.
 	each  func(t *timing) histogram.Snapshot
 	least func(t *timing) float64
+	items bool // these durations are of items of streams, not of requests
 	// together is set for the share of requests that several parts made late.
 	together bool
 	// explains is set for a figure that does not affect a client by itself. It becomes a reason if
@@ -97,6 +98,7 @@ var checks = []check{
 	{code: "upstream-p99", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.upstream }, what: "requests waited %s at the 99th percentile for the URL that their answers come from"},
 	{code: "upstream-wait", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.place }, what: "requests waited %s at the 99th percentile for a free connection to their upstream"},
 	{code: "injection-p99", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.late }, least: (*timing).tolerance, what: "answers with a latency came %s late at the 99th percentile"},
+	{code: "stream-p99", unit: milliseconds, initial: 2, items: true, each: func(t *timing) histogram.Snapshot { return t.items }, what: "items of streams came %s late at the 99th percentile"},
 	{code: "late", unit: share, initial: 0.01, together: true, what: "%s of the requests were late by one part or another"},
 	{code: "lag-p99", unit: milliseconds, initial: 10, figure: (*Sample).lagP99, what: "webhooks were sent %s late at the 99th percentile"},
 	{code: "webhooks-refused", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.WebhooksRefused)) }, what: "%s webhooks were refused because too many were pending or the store did not accept them"},

@@ -18,6 +18,7 @@ type timing struct {
 	injected histogram.Snapshot
 	late     histogram.Snapshot // how late injected latencies ended
 	total    histogram.Snapshot // the response time
+	items    histogram.Snapshot // how late later items of its streams were
 }
 
 // timings returns the timing of each endpoint that had requests between two readings, but not more
@@ -25,7 +26,7 @@ type timing struct {
 func timings(a, b *Reading, most uint64) []timing {
 	var all []timing
 	for x, y := range record.Requested(&a.Counts, &b.Counts) {
-		if y.Served()-x.Served() <= most {
+		if y.Served()-y.Items-(x.Served()-x.Items) <= most {
 			all = append(all, timingBetween(y.Endpoint, x, y))
 		}
 	}
@@ -37,6 +38,7 @@ func timings(a, b *Reading, most uint64) []timing {
 func timingBetween(name string, a, b *record.EndpointCounts) timing {
 	t := timing{name: name, own: b.Service.Since(a.Service), injected: b.Injected.Since(a.Injected), late: b.InjectionError.Since(a.InjectionError)}
 	t.total, t.upstream, t.place = b.Total.Since(a.Total), b.Fetched.Since(a.Fetched), b.UpstreamWait.Since(a.UpstreamWait)
+	t.items = b.GapError.Since(a.GapError)
 	t.requests = t.total.Count + b.Received - a.Received + b.Sent - a.Sent
 	// Requests that end while the counters are read may be in one count and not in the other.
 	apart := max(t.late.Count, t.total.Count) - min(t.late.Count, t.total.Count)

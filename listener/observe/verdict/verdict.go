@@ -70,7 +70,7 @@ func judge(s, sized *Sample, thresholds Thresholds) Verdict {
 			v.Explanations = append(v.Explanations, *r)
 		case r != nil:
 			v.Reasons = append(v.Reasons, *r)
-			alone = alone || c.each != nil || c.probed != nil
+			alone = alone || c.each != nil && !c.items || c.probed != nil
 			if c.probed != nil {
 				blamed = max(blamed, r.Number, c.longest(s))
 			}

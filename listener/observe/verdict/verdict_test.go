@@ -90,6 +90,9 @@ func TestJudge_EachReasonAloneAndItsBorder(t *testing.T) {
 			s.timings = []timing{{name: "GET /a", place: harness.Histogram(slices.Repeat([]time.Duration{ms(v)}, 100)...)}}
 		}},
 		{"injection-p99", 1, 1.1, func(s *Sample, v float64) { s.timings = []timing{late("GET /a", time.Millisecond, ms(v))} }},
+		{"stream-p99", 2, 2.1, func(s *Sample, v float64) {
+			s.timings = []timing{{name: "GET /a", items: harness.Histogram(slices.Repeat([]time.Duration{ms(v)}, 100)...)}}
+		}},
 		{"late", 0.01, 0.013, func(s *Sample, v float64) {
 			t := slow("GET /a", 10_000, 80, 5*time.Millisecond) // 0.8 % by its own work, the rest by waits for a place
 			t.place = harness.Histogram(slices.Repeat([]time.Duration{5 * time.Millisecond}, int(math.Round(v*10_000))-80)...).OutOf(10_000)
@@ -219,6 +222,7 @@ func TestJudge_PartsAreLateTogether(t *testing.T) {
 		"two late beats":          {some(600, 2, 7*ms), some(6, 0, 0), []timing{timed(4500, 36)}, ""},
 		"beats that prove little": {some(600, 4, 3*ms), some(6, 0, 0), []timing{timed(4500, 36)}, ""},
 		"two endpoints":           {some(600, 0, 0), some(6, 0, 0), []timing{slow("GET /a", 4500, 36, 6*ms), timed(4500, 36)}, ""},
+		"own work and items":      {some(600, 0, 0), some(6, 0, 0), []timing{{name: "GET /a", requests: 4500, own: some(4500, 36, 6*ms), items: some(4500, 40, 6*ms), total: some(4500, 36, 6*ms)}}, ""},
 		"own work and places": {some(600, 0, 0), some(6, 0, 0), []timing{
 			{name: "GET /a", requests: 4500, own: some(4500, 36, 6*ms), place: some(4500, 40, 6*ms), total: some(4500, 76, 6*ms)}},
 			"GET /a: 1.69 % of the requests were late by one part or another (own-p99 0.8 %, upstream-wait 0.89 %); expected at most 1 %"},

@@ -182,8 +182,14 @@ func TestVerdict_ThresholdsAreSettableAndMistakesExit2(t *testing.T) {
 			t.Errorf("%v: exit %d, %s", given, code, stderr)
 		}
 	}
+	// So do the items of a stream, which are not its requests.
+	p, admin := Administered(t, "- endpoint: {path: /words, response: {stream: [{times: 20, data: a}], pace: {gap: 1ms}}}\n", "--verdict", "stream-p99=0s")
+	harness.Until(t, "the threshold of items counts", func() bool {
+		p.Get("/words").Want(t, 200, strings.Repeat("data: a\n\n", 20))
+		return verdictOf(t, admin).has("stream-p99")
+	})
 	// Every request exceeds a threshold of 0, unless its work is part of its latency.
-	p, admin := Administered(t, "- endpoint: {path: /fixed, response: {body: ok}}\n", "--verdict", "own-p99=0s")
+	p, admin = Administered(t, "- endpoint: {path: /fixed, response: {body: ok}}\n", "--verdict", "own-p99=0s")
 	harness.Until(t, "the threshold counts", func() bool {
 		p.Get("/fixed").Want(t, 200, "ok")
 		return verdictOf(t, admin).has("own-p99")
