@@ -35,17 +35,13 @@ func (r *run) measureEndpoints(ctx context.Context) error {
 		return err
 	}
 	r.progressf("requests for %s", wording.Count(len(spec.Endpoints), "endpoint"))
-	found, err := r.requestsFor(spec.Endpoints)
-	if err != nil {
-		return err
-	}
 	s, err := r.startServer(ctx, r.opts.Config, "--no-webhooks", "--no-latency", "--no-faults")
 	if err != nil {
 		return err
 	}
 	defer func() { s.kill() }()
 	candidate := s.side(nameOfCandidate)
-	subjects, err := r.subjects(ctx, candidate, spec.Endpoints, found)
+	subjects, err := r.subjects(ctx, candidate, spec.Endpoints)
 	if err != nil {
 		return err
 	}
@@ -116,14 +112,16 @@ func (r *run) fit(endpoints int) error {
 
 // subjects checks the requests on the server itself, and turns them into subjects. Endpoints that
 // cannot be measured are added to r.listed.
-func (r *run) subjects(ctx context.Context, candidate side, endpoints []item.Endpoint, found []*request) ([]*subject, error) {
+func (r *run) subjects(ctx context.Context, candidate side, endpoints []item.Endpoint) ([]*subject, error) {
+	o := newOracle(endpoints, r.opts.Environ)
 	var subjects []*subject
 	for i := range endpoints {
 		e := &endpoints[i]
 		if !r.selects(e) {
 			continue
 		}
-		if found[i] == nil {
+		found := o.requestOf(e, i)
+		if found == nil {
 			r.listed = append(r.listed, unasked{named(e), whyNot(e)})
 			continue
 		}
@@ -132,13 +130,13 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []item.End
 			continue
 		}
 		all := statuses(e)
-		a := preparedRequest{line: found[i].line(), wire: found[i].wire(), response: declaredResponse{Status: all[0], Also: all}}
+		a := preparedRequest{line: found.line(), wire: found.wire(), response: declaredResponse{Status: all[0], Also: all}}
 		wants, sample, err := checkResponses(ctx, candidate.address, []preparedRequest{a}, true)
 		var wrong *wrongResponse
 		external := slices.ContainsFunc(e.AllResponses(), func(resp *item.Response) bool { return resp.External != nil })
 		switch {
 		case errors.As(err, &wrong) && (external || len(e.Find)+len(e.Do) > 0): // it needs a file or row that may not exist
-			r.listed = append(r.listed, unasked{named(e), fmt.Sprintf("its answer to %s is not the declared one: %s; if it needs another request, give one with --requests FILE", wrong.request, wrong.got)})
+			r.listed = append(r.listed, unasked{named(e), fmt.Sprintf("its answer to %s is not the declared one: %s", wrong.request, wrong.got)})
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", named(e), err)
@@ -171,11 +169,11 @@ func named(e *item.Endpoint) string {
 	return name
 }
 
-// whyNot returns why there is no request for an endpoint, and what to do about it.
+// whyNot returns why there is no request for an endpoint.
 func whyNot(e *item.Endpoint) string {
 	what := "another endpoint answers the request made from its declaration"
 	if e.If.Value != "" {
-		what = "its condition needs a request that is not given"
+		what = "its condition does not hold for the request made from its declaration"
 	}
-	return fmt.Sprintf("%s: %s; give one with --requests FILE", e.Pos, what)
+	return fmt.Sprintf("%s: %s", e.Pos, what)
 }

@@ -109,7 +109,7 @@ func TestRequestsFitPaths(t *testing.T) {
 }
 
 // If the request made from the declaration does not meet the condition of the endpoint, there is no
-// request, and the message says what to do about it.
+// request, and the message says why.
 func TestNoRequest(t *testing.T) {
 	endpoints := []item.Endpoint{
 		{Path: syntax.Text{Value: "/a"}},
@@ -121,7 +121,7 @@ func TestNoRequest(t *testing.T) {
 	if got[0] == "" || got[1] != "" || got[2] != "" || got[3] == "" {
 		t.Errorf("got %q", got)
 	}
-	if why := whyNot(&endpoints[2]); !strings.Contains(why, "condition") || !strings.Contains(why, "--requests") {
+	if why := whyNot(&endpoints[2]); !strings.Contains(why, "its condition does not hold for the request made from its declaration") {
 		t.Errorf("why: %s", why)
 	}
 }

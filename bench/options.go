@@ -25,7 +25,6 @@ type Options struct {
 
 	Config    []string // files and directories whose endpoints are measured; none for the scenarios
 	Endpoint  string   // measures only endpoints whose "METHOD /path" contains this text
-	Requests  string   // a file of requests, for endpoints whose declaration is not sufficient
 	Scenarios []string // by name; if empty, the scenarios that suit the measurement
 	Target    string   // "host:port" of a running server; "" starts one
 	PID       int      // of that server; 0 if unknown
@@ -68,8 +67,6 @@ var table = flags.Table[Options]{
 		Set: func(o *Options, v string) bool { o.Config = append(o.Config, v); return v != "" }},
 	{Name: "endpoint", Value: "TEXT", Accepts: "a text", Text: func(o *Options) *string { return &o.Endpoint },
 		Doc: "with -c: only endpoints whose method and path contain this, such as \"GET /users\""},
-	{Name: "requests", Value: "FILE", Accepts: "the name of a file", Text: func(o *Options) *string { return &o.Requests },
-		Doc: "with -c: requests, lines METHOD URL with headers and @body as for vegeta"},
 	{Name: "scenario", Value: "NAME[,NAME]", Several: true, Accepts: "names that --list shows",
 		Doc: "measure these scenarios only",
 		Set: func(o *Options, v string) bool {
@@ -168,7 +165,6 @@ func (o *Options) checkCombinations(wrong func(format string, args ...any)) {
 		}
 	}
 	needs(o.Endpoint != "", "--endpoint", len(o.Config) > 0, "--config")
-	needs(o.Requests != "", "--requests", len(o.Config) > 0, "--config")
 	needs(o.PID != 0, "--pid", o.Target != "", "--target")
 	if len(o.Rivals) > 0 && o.Target != "" && o.PID == 0 {
 		wrong("--rival compares CPU time: the process of --target needs --pid")

@@ -37,7 +37,6 @@ func TestReadOptionsRefuses(t *testing.T) {
 		{"--target https://localhost", []string{"--target:"}},
 		{"--pid 7", []string{"--pid can only be used with --target"}},
 		{"--endpoint /a", []string{"--endpoint can only be used with --config"}},
-		{"--requests f", []string{"--requests can only be used with --config"}},
 		{"-c a.yml --target http://h:1", []string{"--config and --target exclude each other"}},
 		{"-c a.yml --scenario path", []string{"--config and --scenario exclude each other"}},
 		{"--target http://h:1 -- --access-log", []string{"flags of the server and --target exclude each other"}},

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bytes"
-	"fmt"
 	"net"
 	"strings"
 
@@ -53,40 +52,11 @@ func (o *oracle) endpointOf(req *request) int {
 	return number
 }
 
-// requestsFor finds for each endpoint a request that it answers; nil if there is none. The requests
-// of --requests come first, then one that is made from the declaration.
-func (r *run) requestsFor(endpoints []item.Endpoint) ([]*request, error) {
-	o := newOracle(endpoints, r.opts.Environ)
-	found := make([]*request, len(endpoints))
-	if r.opts.Requests != "" {
-		given, err := readTargets(r.opts.Requests)
-		if err != nil {
-			return nil, err
-		}
-		for i := range given {
-			t := &given[i]
-			number := o.endpointOf(&t.request)
-			if number < 0 {
-				return nil, fmt.Errorf("%s:%d: no endpoint answers %s", r.opts.Requests, t.number, t.line())
-			}
-			if found[number] == nil {
-				found[number] = &t.request
-			}
-		}
-	}
-	for i := range endpoints {
-		if found[i] == nil && r.selects(&endpoints[i]) {
-			found[i] = o.requestOf(&endpoints[i], i)
-		}
-	}
-	return found, nil
-}
-
 // requestOf returns the request made from the declaration of an endpoint; nil if the endpoint does
 // not answer it.
 func (o *oracle) requestOf(e *item.Endpoint, number int) *request {
 	req := sampleOf(e)
-	if req.check() != nil || o.endpointOf(&req) != number {
+	if !req.isValid() || o.endpointOf(&req) != number {
 		return nil
 	}
 	return &req

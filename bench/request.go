@@ -36,19 +36,14 @@ type preparedRequest struct {
 	response declaredResponse
 }
 
-func (r *request) check() error {
-	switch {
-	case !strings.HasPrefix(r.Path, "/") || strings.ContainsAny(r.Path, " \r\n"):
-		return fmt.Errorf("path: %q: expected a path that begins with / and has no blanks", r.Path)
-	case strings.ContainsAny(r.Method, " \r\n"):
-		return fmt.Errorf("method: %q: expected a word", r.Method)
-	}
+// isValid reports whether the request can be sent.
+func (r *request) isValid() bool {
 	for name, value := range r.Headers {
 		if name == "" || strings.ContainsAny(name, ": \r\n") || strings.ContainsAny(value, "\r\n") {
-			return fmt.Errorf("headers: %q: %q is not a valid header", name, value)
+			return false
 		}
 	}
-	return nil
+	return strings.HasPrefix(r.Path, "/") && !strings.ContainsAny(r.Method+r.Path, " \r\n")
 }
 
 // expanded returns the copies of the request.

@@ -278,8 +278,8 @@ func TestBench_MeasuresConfiguration(t *testing.T) {
 		t.Errorf("measured %q\nwant     %q", names, want)
 	}
 	for i, want := range []struct{ endpoint, why string }{
-		{"POST /orders if json-params.amount > 100", "its condition needs a request that is not given; give one with --requests FILE"},
-		{"GET /odd if", "--requests"},
+		{"POST /orders if json-params.amount > 100", "its condition does not hold for the request made from its declaration"},
+		{"GET /odd if", "its condition does not hold"},
 		{"GET /gone", "502"},
 		{"WebSocket /chat", "not WebSockets"},
 	} {
@@ -289,16 +289,6 @@ func TestBench_MeasuresConfiguration(t *testing.T) {
 	}
 	if n := called.Load(); n != 0 {
 		t.Errorf("%d webhooks were sent to the real target", n)
-	}
-
-	harness.WriteFile(t, dir, "order.json", `{"amount": 500}`)
-	given := harness.WriteFile(t, dir, "requests.txt", "GET http://localhost:8080/odd?key=hi\n\nPOST /orders\nX-Tenant: a\n@order.json\n")
-	if code, stdout, stderr = benched(t, append(args, "--requests", given, "--endpoint", "/o")...); code != 0 || len(readBench(t, result).Results) != 3 {
-		t.Errorf("with requests: exit %d\n%s%s", code, stdout, stderr)
-	}
-	harness.WriteFile(t, dir, "requests.txt", "GET /nowhere\n")
-	if code, _, stderr = benched(t, append(args, "--requests", given)...); code != 1 || !strings.Contains(stderr, "requests.txt:1: no endpoint answers GET /nowhere") {
-		t.Errorf("with a request for nothing: exit %d, %s", code, stderr)
 	}
 }
 
@@ -315,7 +305,7 @@ func TestBench_ExamplesAreMeasured(t *testing.T) {
 			t.Errorf("%s: exit %d; %d measured and %d listed of %d\n%s%s", name, code, len(got.Results), len(got.NotMeasured), want, stdout, stderr)
 		}
 		for _, u := range got.NotMeasured {
-			if !strings.Contains(u.Why, "--requests") {
+			if !strings.Contains(u.Why, "the request made from its declaration") {
 				t.Errorf("%s: %+v", name, u)
 			}
 		}
