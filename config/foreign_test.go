@@ -60,6 +60,11 @@ func TestWordsOfOtherTools(t *testing.T) {
 		{"max", "- endpoint: {path: /x, response: {}, capacity: {§%s: 1}}\n", `(did you mean "concurrent"?)`},
 		{"max-queue", "- endpoint: {path: /x, response: {}, capacity: {concurrent: 1, §%s: 1}}\n", `(did you mean "queue"?)`},
 		{"maxConcurrency", endpoint, `(did you mean "concurrent" inside capacity?)`},
+		{"failure-rate", endpoint, `(did you mean "failure-rate" inside latency?)`},
+		{"p99", endpoint, `(did you mean "p99" inside latency?)`},
+		{"max-requests", endpoint, `(did you mean "max-requests" inside rate-limit?)`},
+		{"sheet-name", inResponse("§%s: a"), `(did you mean "sheet-name" inside external-body?)`},
+		{"sleep-time", endpoint, `(did you mean "sleep-time" inside webhook?)`},
 		{"priority", endpoint, "unknown key; expected one of "},
 		{"staus", inResponse("§%s: 1"), `(did you mean "status"?)`},
 	} {

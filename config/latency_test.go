@@ -20,7 +20,7 @@ const atLatency = atEndpoint + ".latency"
 func TestMistakesOfLatencies(t *testing.T) {
 	latency := func(inside string) string { return withKeys("latency: {" + inside + "}") }
 	testMistakes(t, "f.yml", []mistake{
-		{"a text", withKeys("latency: §20ms"), one(atLatency, `is a text ("20ms"); expected a map with min and max, percentiles`)},
+		{"a text", withKeys("latency: §20ms"), one(atLatency, `is a text ("20ms"); expected a map with min and max, percentiles such as p50 and p99 (with min and max), median and sigma, or from; equal min and max make it constant`)},
 		{"nothing in it", withKeys("latency: §{}"), one(atLatency, "is an empty map; expected min and max, percentiles such as p50")},
 		{"a misspelt key", latency("§mim: 20ms"), one(atLatency+".mim", `did you mean "min"?); expected one of min, … 13 more: docs/latency-and-limits.md`)},
 		{"a percentile in capitals", latency("§P99: 20ms"), one(atLatency+".P99", `did you mean "p99"?`)},

@@ -98,7 +98,7 @@ func (g Group) Check(c *table.Checker, path string, at []string) {
 // for each of them. more is appended to their documentation.
 func ResponseKeys[T any](more string) []table.Field[T] {
 	return []table.Field[T]{
-		table.Made[T](table.Row{Key: "latency", Doc: "the time from the request to the answer" + more, Form: "a map with " + latencyForms}, latencyFields, decodeLatency),
+		table.Made[T](table.Row{Key: "latency", Doc: "the time from the request to the answer" + more, Form: "a map with " + latencyForms + "; equal min and max make it constant"}, latencyFields, decodeLatency),
 		table.Map[T](table.Row{Key: "fault", Doc: "how answers go wrong" + more, Form: "a map with type and rate"}, faultFields),
 	}
 }

@@ -179,8 +179,11 @@ func Fill[T any](d *Decoder, n *syntax.Node, key string, fields []Field[T], into
 			if hint == "" {
 				meant = meantKey(name, Rows(fields))
 			}
-			if hint == "" && meant != "" {
+			switch parent := parentOf(name, Rows(fields)); {
+			case hint == "" && meant != "":
 				hint = fmt.Sprintf(" (did you mean %q?)", meant)
+			case hint == "" && parent != "":
+				hint = fmt.Sprintf(" (did you mean %q inside %s?)", name, parent)
 			}
 			misspelt[meant] = true
 			d.About(Value{Node: e.Key, Key: at}, "unknown key%s; expected one of %s", hint, KeysNear(at, name, Keys(fields)))
@@ -275,6 +278,16 @@ func meantKey(name string, rows []Row) string {
 		}
 	}
 	return wording.Nearest(name, names)
+}
+
+// parentOf returns the first key whose map may have a key that is written next to it; "" for none.
+func parentOf(name string, rows []Row) string {
+	for _, r := range rows {
+		if slices.ContainsFunc(r.Table, func(inner Row) bool { return inner.Takes(name) }) {
+			return r.Key
+		}
+	}
+	return ""
 }
 
 // Rows returns the rows of a table, for the row of the key that contains the map.
