@@ -48,7 +48,7 @@ func TestCauseHoldsNothingFromOutside(t *testing.T) {
 // The cause of a fetch that is canceled because the loader is closed says that the server is
 // stopping.
 func TestCauseOfAFetch(t *testing.T) {
-	l := NewLoader(Options{})
+	l := NewLoader(0)
 	defer l.Close(context.Background())
 	l.cancel() // as if the server were stopping
 	k := l.fetch(verified(t, l), "http://127.0.0.1:1/secret", time.Second)

@@ -173,7 +173,7 @@ func TestTimeout(t *testing.T) {
 // The fake clock of the bubble advances by ten seconds when all goroutines are blocked.
 func TestTimeoutWhileConnecting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := NewLoader(Options{})
+		l := NewLoader(0)
 		defer l.Close(context.Background())
 		verified(t, l).Transport.(*http.Transport).DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			<-ctx.Done()
@@ -515,7 +515,7 @@ func TestCloseEndsFetchesAndLeavesNoGoroutines(t *testing.T) {
 		<-r.Context().Done()
 		close(left)
 	}))
-	l := NewLoader(Options{})
+	l := NewLoader(0)
 	s := mustSource(t, l, jsonBody(server.URL), "")
 	r := request(t, "")
 	result := make(chan error)

@@ -32,25 +32,10 @@ const (
 	maxScratch  = 64 << 10
 )
 
-// Options are the settings of a Loader. The zero value is ready for use.
-type Options struct {
-	// Now is the clock that determines the age of copies; nil means time.Now. Timeouts do not use
-	// it.
-	Now func() time.Time
-	// MaxRemote limits a remote body, in bytes after decoding; 0 means 64 MiB.
-	MaxRemote int64
-	// MaxFile limits a local file as read, a workbook as unpacked, and a sheet as JSON text, in
-	// bytes; 0 means 256 MiB.
-	MaxFile int64
-	// MaxCache limits the stored bodies, in bytes; 0 means 256 MiB. A single larger body is stored
-	// alone.
-	MaxCache int64
-}
-
 // Loader loads and stores external bodies. All snapshots of a server share one Loader, so that a
 // reload keeps the cache. A Loader is safe for concurrent use.
 type Loader struct {
-	now       func() time.Time
+	now       func() time.Time // of the age of copies; replaced in tests
 	maxRemote int64
 	maxFile   int64
 
@@ -74,16 +59,22 @@ type Loader struct {
 	sheets   chan struct{}                                        // holds a value for each sheet that is being converted
 }
 
-// NewLoader returns an empty loader. It must be closed after the server has stopped.
-func NewLoader(opts Options) *Loader {
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
-	c := newCache(cmp.Or(opts.MaxCache, 256<<20))
+// The limits of a Loader, in bytes: of a remote body unless it is given, of a local file as read, a workbook as unpacked
+// and a sheet as JSON text, and of the stored bodies. A single larger body is stored alone.
+const (
+	defaultRemote = 64 << 20
+	maxFile       = 256 << 20
+	maxCache      = 256 << 20
+)
+
+// NewLoader returns an empty loader. It must be closed after the server has stopped. maxRemote limits a remote body, in
+// bytes after decoding; 0 means 64 MiB.
+func NewLoader(maxRemote int64) *Loader {
+	c := newCache(maxCache)
 	l := &Loader{
-		now:       opts.Now,
-		maxRemote: cmp.Or(opts.MaxRemote, 64<<20),
-		maxFile:   cmp.Or(opts.MaxFile, 256<<20),
+		now:       time.Now,
+		maxRemote: cmp.Or(maxRemote, defaultRemote),
+		maxFile:   maxFile,
 		cache:     c,
 		files:     newShelf(c),
 		books:     newShelf(c),

@@ -1,6 +1,7 @@
 package fetcher
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -30,9 +31,19 @@ func newClock() *clock {
 func (c *clock) now() time.Time          { return time.Unix(0, c.ns.Load()) }
 func (c *clock) advance(d time.Duration) { c.ns.Add(int64(d)) }
 
+// Options are the settings of a loader in a test, where they differ from those of the program.
+type Options struct {
+	Now                          func() time.Time
+	MaxRemote, MaxFile, MaxCache int64
+}
+
 func newTestLoader(t testing.TB, opts Options) *Loader {
 	t.Helper()
-	l := NewLoader(opts)
+	l := NewLoader(opts.MaxRemote)
+	l.maxFile, l.cache.max = cmp.Or(opts.MaxFile, l.maxFile), cmp.Or(opts.MaxCache, l.cache.max)
+	if opts.Now != nil {
+		l.now = opts.Now
+	}
 	t.Cleanup(func() { l.Close(context.Background()) })
 	return l
 }

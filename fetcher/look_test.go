@@ -165,7 +165,7 @@ func TestNobodyWaitsForAReload(t *testing.T) {
 }
 
 func TestCloseEndsTheBackground(t *testing.T) {
-	l := NewLoader(Options{})
+	l := NewLoader(0)
 	ended := false
 	l.background(func(ctx context.Context) {
 		<-ctx.Done()
@@ -346,7 +346,7 @@ func TestFilesOfABody(t *testing.T) {
 
 // A mount that hangs does not delay Close for longer than its context allows.
 func TestCloseWaitsNoLongerThanItsContext(t *testing.T) {
-	l := NewLoader(Options{})
+	l := NewLoader(0)
 	hanging := make(chan struct{})
 	defer close(hanging)
 	l.background(func(context.Context) { <-hanging })

@@ -38,62 +38,27 @@ func (t *table) header(cells []rows.Cell) {
 	slices.SortStableFunc(cells, func(a, b rows.Cell) int { return a.Column - b.Column })
 	t.keys, t.index = nil, map[int]int{}
 	taken := map[string]bool{}
-	repeats := map[string]*repeat{}
-	var order []*repeat
+	numbers := map[string]int{} // of names tried for a repeated key: starting at 2 each time would be quadratic
 	for _, c := range cells {
 		key := strings.TrimSpace(c.Text)
 		if key == "" {
 			continue
 		}
-		if taken[key] {
-			r := repeats[key]
-			if r == nil {
-				r = &repeat{key: key, column: c.Column, number: 1}
-				repeats[key], order = r, append(order, r)
+		if first := key; taken[key] {
+			isFirst := numbers[first] == 0
+			for taken[key] {
+				numbers[first]++
+				key = first + "_" + strconv.Itoa(numbers[first]+1)
 			}
-			key = r.next(taken)
+			if column, _ := excelize.ColumnNumberToName(c.Column); isFirst {
+				t.notes = append(t.notes, fmt.Sprintf("key %q is repeated from column %s on; repeated keys are named %q and so on", first, column, key))
+			}
 		}
 		taken[key] = true
 		t.index[c.Column] = len(t.keys)
 		t.keys = append(t.keys, string(append(json.AppendString(nil, []byte(key)), ':')))
 	}
-	for _, r := range order {
-		t.notes = append(t.notes, r.note())
-	}
 	t.cells = make([]*rows.Cell, len(t.keys))
-}
-
-// repeat is a key that occurs more than once.
-type repeat struct {
-	key         string
-	column      int // of the first repetition
-	number      int // the last number tried: starting at 2 each time would be quadratic
-	count       int // of the renamed ones
-	first, last string
-}
-
-// next returns an unused name for another repetition.
-func (r *repeat) next(taken map[string]bool) string {
-	name := r.key
-	for taken[name] {
-		r.number++
-		name = r.key + "_" + strconv.Itoa(r.number)
-	}
-	r.count++
-	if r.count == 1 {
-		r.first = name
-	}
-	r.last = name
-	return name
-}
-
-// note returns the warning.
-func (r *repeat) note() string {
-	column, _ := excelize.ColumnNumberToName(r.column)
-	if r.count == 1 {
-		return fmt.Sprintf("key %q occurs twice; the one in column %s is named %q", r.key, column, r.first)
-	}
-	return fmt.Sprintf("key %q occurs %d times; those from column %s on are named %q to %q", r.key, r.count+1, column, r.first, r.last)
 }
 
 // row adds a later row if it has a value in a column with a key.

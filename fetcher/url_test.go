@@ -211,7 +211,7 @@ func TestFetchesInFlightAreBounded(t *testing.T) {
 // clock of the bubble advances when all goroutines are blocked.
 func TestConnectionsToOneHostAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := NewLoader(Options{})
+		l := NewLoader(0)
 		var dials atomic.Int32
 		hold := make(chan struct{}) // a connection that is being opened outlives its request
 		verified(t, l).Transport.(*http.Transport).DialContext = func(_ context.Context, _, _ string) (net.Conn, error) {

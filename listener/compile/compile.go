@@ -266,7 +266,7 @@ func defaultContentType(resp *item.Response) string {
 func New(opts Options) *Compiler {
 	c := &Compiler{
 		Options:  opts,
-		Loader:   fetcher.NewLoader(fetcher.Options{MaxRemote: int64(min(opts.MaxResponse, matcher.DefaultMaxText))}),
+		Loader:   fetcher.NewLoader(int64(min(opts.MaxResponse, matcher.DefaultMaxText))),
 		counters: &renderer.Counters{},
 		Chance:   traffic.NewSeed(opts.Seed),
 	}
