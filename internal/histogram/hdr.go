@@ -9,7 +9,6 @@ import (
 	"errors"
 	"io"
 	"math/bits"
-	"time"
 )
 
 // hdrHead is the head of a histogram in the V2 form of HdrHistogram. A zigzag varint for each
@@ -23,52 +22,11 @@ type hdrHead struct {
 const (
 	hdrPlain      = 0x1c849303 // the cookies; bits 4 to 7 are the size of a word, which V2 does not use
 	hdrCompressed = 0x1c849304
-	hdrWord       = 0x10
-	hdrBits       = 10 // bits below the highest one that three digits need
 )
-
-// HDR returns the distribution in the compressed form of HdrHistogram V2, in Base64, with three
-// digits, up to two hours. HdrHistogram has other buckets: each duration is recorded as the middle
-// of its cell, and 0 as a nanosecond.
-func (l Snapshot) HDR() string {
-	var counts []int64
-	for d, n := range l.Cells() {
-		octave := max(bits.Len64(uint64(d))-hdrBits-1, 0)
-		i := octave<<hdrBits + int(max(d, 1)>>octave)
-		counts = append(counts, make([]int64, max(i+1-len(counts), 0))...)
-		counts[i] += int64(n)
-	}
-	var body []byte
-	zeros := int64(0)
-	for _, n := range counts {
-		if n == 0 {
-			zeros++
-			continue
-		}
-		if zeros == 1 {
-			body = append(body, 0)
-		} else if zeros > 1 {
-			body = binary.AppendVarint(body, -zeros)
-		}
-		body, zeros = binary.AppendVarint(body, n), 0
-	}
-	if len(body) == 0 {
-		body = []byte{0}
-	}
-	var b bytes.Buffer // writing to it does not fail
-	z, _ := zlib.NewWriterLevel(&b, zlib.BestCompression)
-	binary.Write(z, binary.BigEndian, hdrHead{hdrPlain | hdrWord, int32(len(body)), 0, 3, 1, int64(2 * time.Hour), 1})
-	z.Write(body)
-	z.Close()
-	text := binary.BigEndian.AppendUint32(nil, hdrCompressed|hdrWord)
-	text = binary.BigEndian.AppendUint32(text, uint32(b.Len()))
-	return base64.StdEncoding.EncodeToString(append(text, b.Bytes()...))
-}
 
 var errHDR = errors.New("not a histogram in the compressed form of HdrHistogram V2")
 
-// ReadHDR reads a histogram in the form that HDR returns, with any number of digits, and calls add
-// with the highest value of each bucket and its count, above 0, in ascending order.
+// ReadHDR reads a histogram in the compressed form of HdrHistogram V2, in Base64, and calls add with the highest value of each bucket and its count, above 0, in ascending order.
 func ReadHDR(text string, add func(value, count int64)) error {
 	raw, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {

@@ -10,13 +10,12 @@ import (
 	"mockserver/listener/control/fleet"
 )
 
-// asks reports whether a parameter of a request is true: here, if no other replica is to be asked, or hdr, for
-// distributions in the form of HdrHistogram.
-func asks(r *http.Request, parameter string) bool { return r.URL.Query().Get(parameter) == "true" }
+// here reports whether no other replica is to be asked.
+func here(r *http.Request) bool { return r.URL.Query().Get("here") == "true" }
 
 // listFleetRuns returns the runs of the fleet, the newest first.
 func (a *Admin) listFleetRuns(w http.ResponseWriter, r *http.Request) {
-	if asks(r, "here") {
+	if here(r) {
 		respond(w, http.StatusOK, fleet.RunList{Runs: a.fleet.Here(a.runs.List()), Silent: []fleet.Silent{}})
 		return
 	}
@@ -61,7 +60,7 @@ func (a *Admin) startFleetRun(w http.ResponseWriter, r *http.Request) {
 // no such run, or another replica coordinates it and has answered.
 func (a *Admin) fleetRun(w http.ResponseWriter, r *http.Request) *fleet.Run {
 	id := r.PathValue("id")
-	run, elsewhere := a.fleet.Find(r.Context(), id, asks(r, "here"))
+	run, elsewhere := a.fleet.Find(r.Context(), id, here(r))
 	switch {
 	case run != nil:
 		return run
@@ -89,7 +88,7 @@ func (a *Admin) fleetRun(w http.ResponseWriter, r *http.Request) *fleet.Run {
 // showFleetRun returns the report of a run of all replicas.
 func (a *Admin) showFleetRun(w http.ResponseWriter, r *http.Request) {
 	if run := a.fleetRun(w, r); run != nil {
-		respond(w, http.StatusOK, run.Report(r.Context()).WithHDR(asks(r, "hdr")))
+		respond(w, http.StatusOK, run.Report(r.Context()))
 	}
 }
 
@@ -113,7 +112,7 @@ func (a *Admin) stopFleetRun(w http.ResponseWriter, r *http.Request) {
 	}
 	report := a.fleet.Stop(context.WithoutCancel(r.Context()), run)
 	a.log.Info("run stopped on all replicas", "run", report.ID, "name", report.Name, "requests", report.Total.Requests, "timing_trusted", report.Verdict.Trusted)
-	respond(w, http.StatusOK, report.WithHDR(asks(r, "hdr")))
+	respond(w, http.StatusOK, report)
 }
 
 // removeFleetRun forgets a run that has ended, on all replicas.

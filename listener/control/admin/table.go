@@ -106,7 +106,6 @@ func (a *Admin) runTable() []route {
 // fleetTable returns the requests about all replicas.
 func (a *Admin) fleetTable() []route {
 	here := parameter{"here", "boolean", "if true, no other replica is asked"}
-	hdr := parameter{"hdr", "boolean", "true adds distributions in the form of HdrHistogram"}
 	return []route{
 		{withToken, "GET", fleetPath, a.ofFleet(func(w http.ResponseWriter, r *http.Request) { respond(w, http.StatusOK, a.fleet.Look(r.Context())) }), "the replicas, and whether they agree", nil, nil, ok(fleet.Overview{})},
 		{withToken, "GET", "/__admin/fleet/replica", a.showReplica, "the state of this replica", nil, nil, ok(fleet.Replica{})},
@@ -120,9 +119,9 @@ func (a *Admin) fleetTable() []route {
 		{withToken, "GET", "/__admin/fleet/runs", a.ofFleet(a.listFleetRuns), "the runs of all replicas, the newest first", []parameter{here}, nil, ok(fleet.RunList{})},
 		{withToken, "POST", "/__admin/fleet/runs", a.ofFleet(a.startFleetRun), "begin a run on all replicas; 409 while they do not agree", nil, []any{newFleetRun{}},
 			map[int][]any{http.StatusCreated: {runs.RunEntry{}}, http.StatusConflict: {notAgreed{}}}},
-		{withToken, "GET", "/__admin/fleet/runs/{id}", a.ofFleet(a.showFleetRun), "the merged report of a run of all replicas", []parameter{here, hdr}, nil, ok(runs.Report{})},
+		{withToken, "GET", "/__admin/fleet/runs/{id}", a.ofFleet(a.showFleetRun), "the merged report of a run of all replicas", []parameter{here}, nil, ok(runs.Report{})},
 		{withToken, "DELETE", "/__admin/fleet/runs/{id}", a.ofFleet(a.removeFleetRun), "delete a run of all replicas that has ended", []parameter{here}, nil, map[int][]any{http.StatusNoContent: nil}},
-		{withToken, "POST", "/__admin/fleet/runs/{id}/stop", a.ofFleet(a.stopFleetRun), "end a run of all replicas, and return its merged report", []parameter{here, hdr}, nil, ok(runs.Report{})},
+		{withToken, "POST", "/__admin/fleet/runs/{id}/stop", a.ofFleet(a.stopFleetRun), "end a run of all replicas, and return its merged report", []parameter{here}, nil, ok(runs.Report{})},
 		{withToken, "GET", "/__admin/fleet/runs/{id}/report", a.ofFleet(a.showFleetReport), "the merged report as a page", []parameter{here}, nil, ok(htmlMedia)},
 	}
 }

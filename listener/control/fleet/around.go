@@ -55,7 +55,7 @@ func runCommand(o order, p Process) int {
 	if report == nil {
 		return code
 	}
-	return p.conclude(report.WithHDR(o.hdr), o, code)
+	return p.conclude(report, o, code)
 }
 
 // server returns the arguments of the server that run starts.

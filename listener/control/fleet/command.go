@@ -68,7 +68,6 @@ type order struct {
 	process string // of the schedule; "" for the default
 	report  string // a directory
 	out     string // a file
-	hdr     bool
 }
 
 const initialAdmin = "127.0.0.1:8001"
@@ -129,8 +128,6 @@ var table = flags.Table[order]{
 	{Name: "report", Value: "DIR", Initial: ".", Accepts: "the name of a directory",
 		Doc: "where reports are written as NAME-ID.json and NAME-ID.html, and where compare looks for them",
 		Set: func(o *order, v string) bool { o.report = v; return v != "" }},
-	{Name: "hdr", Switch: func(o *order) *bool { return &o.hdr },
-		Doc: "add distributions in the form of HdrHistogram to the JSON report"},
 	{Name: "out", Short: "o", Value: "FILE", Accepts: "the name of a file", Text: func(o *order) *string { return &o.out },
 		Doc: "write the comparison as a page to this file"},
 	{Name: "help", Short: "h", Switch: func(o *order) *bool { return &o.help },

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"mockserver/internal/histogram"
 	"mockserver/internal/list"
 	"mockserver/internal/wording"
 	"mockserver/listener/observe/verdict"
@@ -72,11 +71,6 @@ func (f *Fleet) Report() *Report {
 		r.Verdict, r.Replicas = f.Parts[0].Totals.Verdict, nil
 	}
 	r.Configuration.Changed = r.Configuration.Changed || slices.Contains(r.Verdict.Decisive, configurationDiffers)
-	r.HDR = map[string]string{}
-	sum := verdict.SumOf(list.Map(known, func(t *Totals) *verdict.Times[histogram.Snapshot] { return &t.Times }))
-	for i, l := range sum.All() {
-		r.HDR[distributions[i].name] = l.HDR()
-	}
 	return r
 }
 

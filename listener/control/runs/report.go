@@ -39,8 +39,6 @@ type Report struct {
 	OtherUnmatched int                `json:"other_unmatched" doc:"how many more kinds there were"`
 	State          []record.SetCounts `json:"state" doc:"the sets of rows, by name"`
 	Replicas       []ReplicaReport    `json:"replicas,omitempty" doc:"for a run of a fleet: what came from which replica"`
-	// HDR is optional, since its buckets differ from those in the rest of the report.
-	HDR map[string]string `json:"hdr,omitempty" doc:"for a run of a fleet, on request: distributions in the form of HdrHistogram V2, in Base64, in nanoseconds"`
 }
 
 const (
@@ -57,16 +55,6 @@ func (r *Report) Entry() RunEntry {
 		ID: r.ID, Name: r.Name, Running: r.Running, Begin: r.Begin, End: r.End, Seconds: r.Total.Seconds,
 		Requests: r.Total.Requests, Rate: r.Total.Rate, Verdict: &r.Verdict,
 	}
-}
-
-// WithHDR returns the report, without the distributions in the form of HdrHistogram unless they are
-// wanted.
-func (r *Report) WithHDR(wanted bool) *Report {
-	less := *r
-	if !wanted {
-		less.HDR = nil
-	}
-	return &less
 }
 
 // setsBetween returns the figures of the sets between two readings. A set that was replaced in between
