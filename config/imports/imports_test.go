@@ -326,6 +326,6 @@ func FuzzRecording(f *testing.F) {
 	f.Add([]byte(exchange(0, "/users/1?a=b", 200, time.Millisecond, `{"a":1}`) + "\n" + exchange(1, "/users/1?a=c", 404, time.Millisecond, "{%x") + "\n"))
 	f.Add([]byte(exchange(0, "/:a/*b", 304, time.Millisecond, "") + "\n" + `{"status":502,"error":"upstream_failed","method":"POST","url":"http://[::1]:80","request":{"body":"a=b"}}` + "\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		checked(t, "x.ndjson", append([]byte(`{"mockserver":"recording"}`+"\n"), data...))
+		checked(t, "x.ndjson", append([]byte(`{"mockserver":"recording","version":1}`+"\n"), data...))
 	})
 }

@@ -31,6 +31,7 @@ type Options struct {
 	Paths     []string          // patterns such as /users/:id, instead of what is inferred
 	Last      bool              // latencies are measured to the last byte instead of the first
 	Subtract  time.Duration     // network time that is subtracted from latencies
+	Exact     bool              // a stream is sent as it was recorded
 	Variables map[string]string // values of variables by name, which take precedence over all others
 	EnvFile   string            // a file with values of variables; "" for none
 	Templated bool              // every response of WireMock is a template

@@ -18,6 +18,7 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/syntax"
 	"mockserver/internal/json"
+	"mockserver/internal/recording"
 	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
 )
@@ -37,6 +38,7 @@ type exchange struct {
 	first, last    time.Duration // from sending the request to the first and last byte
 	timed          bool          // first and last are known
 	underWay       int           // concurrent requests, including this one; 0 if unknown
+	pieces         []recording.Piece
 }
 
 // record is an exchange as it is stored. There may be millions of records.
@@ -48,6 +50,7 @@ type record struct {
 	doubt         uint32 // number in words; 0 for none
 	query         uint32 // number in words
 	headers, body uint32 // of the answer, numbers in the store
+	pieces        uint32 // likewise; 0 for an answer that is no stream
 	sent, request uint32 // of the request, numbers in the store
 	source, line  uint32
 	underWay      int32
@@ -119,14 +122,16 @@ func (c *Collector) add(x *exchange) {
 	if x.lost != "" {
 		x.doubts = append(x.doubts, "bodies of some answers were not recorded: "+x.lost)
 	}
+	pieces := c.store.add(x.joinedPieces())
 	c.records = append(c.records, record{
-		at: x.at.UnixMicro(), first: x.first.Microseconds(), last: x.last.Microseconds(), timed: x.timed,
+		pieces: pieces,
+		at:     x.at.UnixMicro(), first: x.first.Microseconds(), last: x.last.Microseconds(), timed: x.timed,
 		place: c.words.add(host + "\x00" + path), query: c.words.add(target.RawQuery),
 		origin: c.words.add(target.Scheme + target.Port()), doubt: c.words.add(strings.Join(x.doubts, "; ")),
 		headers: c.store.add(headers), body: c.store.add(x.body),
 		sent: c.store.add(joined(lines(x.sent))), request: c.store.add(x.request),
 		source: uint32(len(c.sources) - 1), line: uint32(x.line), column: int32(x.column), underWay: int32(x.underWay),
-		result: result{int16(x.status), x.cut}, method: uint8(method), lost: x.lost != "",
+		result: result{int16(x.status), x.cut, pieces > 0}, method: uint8(method), lost: x.lost != "",
 	})
 }
 

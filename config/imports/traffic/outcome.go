@@ -10,6 +10,7 @@ import (
 type result struct {
 	status int16
 	cut    bool // the body was cut off
+	stream bool // it has pieces
 }
 
 // outcome is one of the responses of an endpoint, with the records in which it occurred.
@@ -48,10 +49,14 @@ func settled(records []*record) (most result) {
 
 // name returns the name of the part in rows.
 func (p *part) name() string {
-	if p.id.cut {
-		return fmt.Sprintf("%d-cut", p.id.status)
+	name := fmt.Sprint(p.id.status)
+	if p.id.stream {
+		name += "-stream"
 	}
-	return fmt.Sprint(p.id.status)
+	if p.id.cut {
+		name += "-cut"
+	}
+	return name
 }
 
 // outcomes returns the outcomes of the keys, the most frequent first.

@@ -48,12 +48,13 @@ func (c *Collector) AddRecording(s *draft.Source) error {
 func (c *Collector) addRecorded(l *recording.Line, line int) {
 	x := exchange{line: line, column: 1, at: l.Time, method: l.Method, url: l.URL, status: l.Status, underWay: int(l.UnderWay), cut: l.Error == recording.Cut,
 		sent: fieldsOf(&l.Request), received: fieldsOf(&l.Response), request: l.Request.Content(), body: l.Response.Content(), lost: l.Response.Omitted,
-		first: time.Duration(l.First) * time.Microsecond, last: time.Duration(l.Last) * time.Microsecond, timed: l.Last > 0}
-	switch l.Error {
-	case recording.Left:
+		first: time.Duration(l.First) * time.Microsecond, last: time.Duration(l.Last) * time.Microsecond, timed: l.Last > 0, pieces: l.Pieces}
+	switch {
+	case l.Error == recording.Left && len(l.Pieces) > 0: // an endless stream is left
+	case l.Error == recording.Left:
 		c.skip(&x, "the client left before it was answered")
 		return
-	case recording.Failed, recording.TimeOut: // after this time the client got the proxy's own status
+	case l.Error == recording.Failed || l.Error == recording.TimeOut: // after this time the client got the proxy's own status
 		x.first = time.Duration(l.Wait+l.Last) * time.Microsecond
 		x.last, x.timed = x.first, true
 	}

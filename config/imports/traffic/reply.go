@@ -21,6 +21,9 @@ func (g *group) reply(o *outcome, set *rowSet) *syntax.Node {
 		if headers := set.headers(fixed, varying); headers.Len() > 0 {
 			m.Set("headers", headers)
 		}
+		if o.stream {
+			return g.stream(m, o)
+		}
 		return m.Set("body", draft.Of("{{answer.body}}"))
 	}
 	if len(varying) > 0 {
@@ -38,7 +41,16 @@ func (g *group) reply(o *outcome, set *rowSet) *syntax.Node {
 			best = r
 		}
 	}
-	g.setBody(m, best, fixed)
+	if !o.stream {
+		g.setBody(m, best, fixed)
+		return m
+	}
+	if headers := headerMap(fixed); headers.Len() > 0 {
+		m.Set("headers", headers)
+	}
+	if g.setStream(m, best, o.records); g.isExact(o.records) {
+		g.fault("all answers are the same stream")
+	}
 	return m
 }
 

@@ -203,6 +203,9 @@ func (g *group) outcome(o *outcome, set *rowSet, ordered bool) *syntax.Node {
 
 // setLatency sets the latency of m to the distribution measured in the records, if they have times.
 func (g *group) setLatency(m *syntax.Node, records []*record) {
+	if records[0].stream { // it has a pace
+		return
+	}
 	var lengths []time.Duration
 	for _, r := range records {
 		switch {

@@ -199,7 +199,7 @@ func (s *rowSet) members(i int) *syntax.Node {
 		m.Set("h"+strconv.Itoa(h+1), draft.Of(fields[i].Value))
 		fields = slices.Delete(fields, i, i+1) // the next column of this name has the next value
 	}
-	return m.Set("body", draft.Of(string(s.g.store.get(r.record.body, &s.g.buf[0]))))
+	return s.content(m, r.record)
 }
 
 // find returns how an endpoint finds its row.
@@ -241,8 +241,12 @@ func (s *rowSet) headers(fixed, varying []draft.Field) *syntax.Node {
 	return headerMap(fixed)
 }
 
-// differ reports whether the bodies or Locations of the usual answers of a part differ.
+// differ reports whether the bodies or Locations of the usual answers of a part differ. Streams are always rows, unless
+// they are to be exact.
 func (g *group) differ(p *part) bool {
+	if p.id.stream {
+		return !g.opts.Exact
+	}
 	var one *record
 	for _, k := range p.keys {
 		for _, r := range k.records {

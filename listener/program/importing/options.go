@@ -50,6 +50,8 @@ var table = flags.Table[order]{
 	{Name: "subtract", Value: "DURATION", Accepts: "a duration, such as 2ms",
 		Doc: "recordings and HAR: subtract this from latencies, for the network",
 		Set: func(o *order, v string) bool { return flags.Duration(&o.Subtract, v) }},
+	{Name: "exact", Switch: func(o *order) *bool { return &o.Exact },
+		Doc: "recordings: send a stream as it was recorded, instead of with the distribution of its times"},
 	{Name: "env", Value: "FILE", Accepts: "the name of a file", Text: func(o *order) *string { return &o.EnvFile },
 		Doc: "Postman: an environment with values of variables"},
 	{Name: "var", Value: "NAME=VALUE", Several: true, Accepts: "a name, = and a value",
