@@ -85,10 +85,4 @@ func (s *Server) Flush() {
 	for _, l := range []*loglimit.Limiter{s.unmatchedLimiter, s.webhookLimiter, s.refusedLimiter, s.brokenLimiter} {
 		l.Flush()
 	}
-	responses := s.snapshot.Load().Responses
-	for i := range responses {
-		if r := responses[i].Rules; r != nil {
-			r.Flush()
-		}
-	}
 }

@@ -2,7 +2,6 @@ package traffic
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -13,7 +12,6 @@ import (
 
 	"mockserver/config/item"
 	"mockserver/config/policy"
-	"mockserver/internal/loglimit"
 	"mockserver/internal/wording"
 	"mockserver/listener/reply"
 	"mockserver/matcher"
@@ -29,8 +27,7 @@ type Limiter struct {
 	began    time.Time // base of all times, by the monotonic clock
 
 	log     *slog.Logger
-	evicted atomic.Int64      // keys evicted since the last log line about them
-	lines   *loglimit.Limiter // limits the rate of these log lines
+	crowded atomic.Bool // that there are too many keys was logged
 }
 
 // NewLimiter compiles the rate limit of an endpoint; it returns nil if there is none. If the
@@ -45,13 +42,11 @@ func NewLimiter(e *item.Endpoint, params []string, o Options) *Limiter {
 	window, most := cmp.Or(declared.Window, policy.DefaultWindow), cmp.Or(declared.Max, policy.DefaultMaxRequests)
 	made := fmt.Sprint("rate-limit ", algorithm, " ", window, " ", most, " ", declared.By)
 	return Keep(o.Carried, e, made, func() *Limiter {
-		l := &Limiter{
+		return &Limiter{
 			endpoint: e.EffectiveMethod() + " " + e.Path.Value, limit: strconv.Itoa(most),
 			words: fmt.Sprintf("%s in %v", wording.Count(most, "request"), window), key: newLimitKey(declared.By, params, o.TrustForwarded),
 			quotas: newQuotas(algorithm, uint32(most), int64(window)), began: time.Now(), log: o.Log,
 		}
-		l.lines = loglimit.New(1, func(int) { l.logEvicted() })
-		return l
 	})
 }
 
@@ -70,8 +65,8 @@ func (l *Limiter) Admit(r *matcher.Request, p *reply.Reply) (LimitResult, bool) 
 	}
 	st := LimitResult{limiter: l, now: r.Now()}
 	st.verdict = l.quotas.count(l.key.of(r), int64(st.now.Sub(l.began)))
-	if st.evicted > 0 {
-		l.countEvicted(st.evicted, st.now)
+	if st.evicted > 0 && !l.crowded.Swap(true) {
+		l.log.Warn("a rate limit has more keys than it can keep: the oldest start again", "endpoint", l.endpoint)
 	}
 	if !st.admitted {
 		wait := strconv.FormatInt(inSeconds(st.next), 10)
@@ -85,25 +80,6 @@ func (l *Limiter) Admit(r *matcher.Request, p *reply.Reply) (LimitResult, bool) 
 // it.
 func inSeconds(nanoseconds int64) int64 {
 	return max((nanoseconds+int64(time.Second)-1)/int64(time.Second), 1)
-}
-
-// countEvicted counts evicted keys, and logs them, at once or within a second.
-func (l *Limiter) countEvicted(n int, now time.Time) {
-	l.evicted.Add(int64(n))
-	if _, ok := l.lines.Pass(now); ok {
-		l.logEvicted()
-	}
-}
-
-// Flush logs the evictions that have not been logged yet.
-func (l *Limiter) Flush() { l.lines.Flush() }
-
-// logEvicted logs how many keys were evicted since the last line, if any were.
-func (l *Limiter) logEvicted() {
-	if n := l.evicted.Swap(0); n > 0 {
-		l.log.LogAttrs(context.Background(), slog.LevelWarn, "a rate limit has more keys than it can keep: the oldest start again",
-			slog.String("endpoint", l.endpoint), slog.Int64("evicted", n))
-	}
 }
 
 // The headers of a limit, in the spelling in which they are sent.

@@ -110,13 +110,6 @@ func (r *Rules) Admit(q *matcher.Request, p *reply.Reply, t *record.Trace) (resu
 	return result, ok
 }
 
-// Flush logs the evictions that the rate limit has not logged yet.
-func (r *Rules) Flush() {
-	if r.limit != nil {
-		r.limit.Flush()
-	}
-}
-
 // Drawn is the result of the draw for one request.
 type Drawn struct {
 	Outcome int // index of the outcome among those that the endpoint declares
