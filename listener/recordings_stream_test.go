@@ -2,14 +2,61 @@ package listener_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"mockserver/config"
 	"mockserver/internal/harness"
 	form "mockserver/internal/recording"
+	"mockserver/listener"
 )
+
+// A recorded stream is served as it was recorded: with the same pieces, none of which comes earlier. Without latencies
+// it is served at once.
+func TestRecording_StreamsAreServedAtTheirTimes(t *testing.T) {
+	const step = 20 * time.Millisecond
+	dir := t.TempDir()
+	body := piecesOf("text/event-stream", 5)
+	l := form.Line{Method: "GET", URL: "http://a/events", Status: 200, Response: form.Message{Headers: [][2]string{{"Content-Type", "text/event-stream"}}, Body: body}}
+	for i := range 5 {
+		l.Pieces = append(l.Pieces, form.Piece{int64(len(body) / 5 * (i + 1)), (time.Duration(i+1) * step).Microseconds()})
+	}
+	text := l.Append([]byte("{\"mockserver\":\"recording\",\"version\":1}\n"))
+	if err := os.WriteFile(filepath.Join(dir, "real-0001.ndjson.zst"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	spec := config.Parse("a.yml", fmt.Appendf(nil, `
+- upstream: {name: real, url: "http://127.0.0.1:1", record: {to: %q, mode: missing}}
+- endpoint: {method: any, path: "/*rest", response: {proxy: real}}
+`, dir))
+	for _, atOnce := range []bool{false, true} {
+		server := started(t, spec, listener.Options{NoLatency: atOnce})
+		for name, client := range map[string]*http.Client{"http/1.1": http.DefaultClient, "h2": overHTTP2(t)} {
+			begun := time.Now()
+			resp, err := client.Get(server.URL() + "/events")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			if string(got) != body || err != nil || resp.Header.Get("Content-Type") != "text/event-stream" {
+				t.Errorf("%s: %v %q, %v", name, resp.Header, got, err)
+			}
+			if took := time.Since(begun); !atOnce && took < 5*step {
+				t.Errorf("%s: the stream took %v, less than %v", name, took, 5*step)
+			}
+		}
+		if err := server.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
 
 // The recording of a streamed answer says where each of its pieces ends and when it arrived: events, comments, lines,
 // or what arrived together. Of a stream that is too large it keeps the times, and of one whose client leaves what has

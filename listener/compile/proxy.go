@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"mockserver/config"
 	"mockserver/config/item"
@@ -17,6 +18,7 @@ import (
 	"mockserver/listener/reply"
 	"mockserver/matcher"
 	"mockserver/renderer"
+	"mockserver/renderer/stream"
 )
 
 // proxies contains the upstreams of a server. They survive reloads.
@@ -53,6 +55,7 @@ type proxy struct {
 	Path      *renderer.Template // the path to request; nil if it is fixed, or the request's own
 	Fixed     []byte             // the path if it is fixed; nil for the request's own
 	Forwarded bool
+	atOnce    bool     // latencies are not waited for
 	missing   bool     // requests are passed on only if the answer itself has nothing to send
 	finds     int      // how many rows must exist for the answer itself to be sent
 	set       []string // the headers that the answer declares, which replace those of the upstream
@@ -70,7 +73,7 @@ func (c *Compiler) proxy(e *item.Endpoint, scope *renderer.Scope) (*proxy, synta
 		what := fmt.Sprintf("there is no upstream %q%s", wording.Clip(declared.To.Value), wording.DidYouMean(declared.To.Value, names))
 		return nil, syntax.Problems{{Pos: declared.To.Pos, Key: declared.To.Key, What: what}}
 	}
-	p := &proxy{To: to, Tap: c.Recordings.Tap(declared.To.Value), Forwarded: declared.Forwarded, missing: declared.When == item.ProxyMissing}
+	p := &proxy{To: to, Tap: c.Recordings.Tap(declared.To.Value), Forwarded: declared.Forwarded, atOnce: c.NoLatency, missing: declared.When == item.ProxyMissing}
 	if p.missing {
 		p.finds = len(e.Find)
 	}
@@ -81,6 +84,33 @@ func (c *Compiler) proxy(e *item.Endpoint, scope *renderer.Scope) (*proxy, synta
 		p.Fixed = []byte(text)
 	}
 	return p, problems
+}
+
+// Recorded returns the stream of a recorded answer, whose pieces come when they were recorded; nil for any other answer.
+func (p *proxy) Recorded(found *recording.Served) *Stream {
+	s, _ := found.Stream.Load().(*Stream)
+	if s != nil || len(found.Pieces) == 0 {
+		return s
+	}
+	s = new(Stream)
+	var texts []string
+	from, at := int64(0), int64(0)
+	for i, piece := range found.Pieces {
+		end := max(from, min(piece[0], int64(len(found.Body))))
+		if i == len(found.Pieces)-1 {
+			end = int64(len(found.Body))
+		}
+		texts = append(texts, reply.Text(found.Body[from:end]))
+		step := time.Duration(piece[1]-at) * time.Microsecond
+		s.Afters = append(s.Afters, func(float64) time.Duration { return step })
+		from, at = end, piece[1]
+	}
+	if s.First = s.Afters[0]; p.atOnce {
+		s.First, s.Afters = nil, nil
+	}
+	s.Items = stream.Fixed(texts)
+	found.Stream.Store(s)
+	return s
 }
 
 // Takes reports whether a request is passed on without looking up the answer's own content.

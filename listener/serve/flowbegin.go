@@ -95,13 +95,19 @@ func (f *flow) appendHead(b []byte) []byte {
 	return c.Reply.AppendHead(b, conn.Date(), c.connection)
 }
 
+// newFlow begins the streamed reply of an answer.
+func (c *call) newFlow(a *compile.Response, stream *compile.Stream) *flow {
+	f := flows.Get().(*flow)
+	f.call, f.source, f.stream = c, a, stream
+	stream.Begin(&f.cursor)
+	c.flow = f
+	return f
+}
+
 // writeStream prepares a streamed reply, and reports whether it succeeded.
 func (s *Server) writeStream(a *compile.Response, c *call) bool {
-	f := flows.Get().(*flow)
-	f.call, f.source, f.stream = c, a, a.Stream
 	c.Reply.ContentType = a.ContentType
-	a.Stream.Begin(&f.cursor)
-	c.flow = f
+	f := c.newFlow(a, a.Stream)
 	resumed := f.resume()
 	if f.next(); resumed && f.item == nil && c.Stopped == nil { // an EventSource does not come again
 		c.Reply.Status, c.Reply.ContentType, c.flow = fasthttp.StatusNoContent, "", nil

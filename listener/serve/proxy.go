@@ -139,4 +139,9 @@ func (s *Server) serveRecorded(a *compile.Response, c *call, found *recording.Se
 		}
 	}
 	a.Declare(&c.Reply, &c.Request)
+	if stream := a.Proxy.Recorded(found); stream != nil && !c.isHead() {
+		c.kept = c.Keep(c.kept[:0]) // its connection gives up the buffers of the request
+		c.Reply.Body, c.Reply.Coded = nil, nil
+		c.newFlow(a, stream).next()
+	}
 }

@@ -66,6 +66,15 @@ func Compile(declared []item.StreamItem, raw bool, body renderer.Form, scope *re
 	return c.items, c.problems
 }
 
+// Fixed returns items that are pieces of a body. Item.After is the index of each.
+func Fixed(pieces []string) *Items {
+	s := &Items{Count: len(pieces), levels: 1}
+	for i, text := range pieces {
+		s.nodes = append(s.nodes, node{item: &Item{After: i, parts: []part{{text: text}}}})
+	}
+	return s
+}
+
 // list compiles a list of items, and returns their number.
 func (c *compiler) list(declared []item.StreamItem, scope *renderer.Scope, level int) (nodes []node, count int) {
 	c.items.levels = max(c.items.levels, level)

@@ -2,8 +2,10 @@ package recording
 
 import (
 	"crypto/sha256"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mockserver/fetcher/upstream"
@@ -16,6 +18,9 @@ type Served struct {
 	Status  int
 	Headers [][2]string // without Content-Length; without Content-Encoding if the body was decoded
 	Body    []byte
+	Pieces  []recording.Piece // of a streamed answer
+	// Stream is what the server makes of the pieces when it first needs it.
+	Stream atomic.Value
 }
 
 // index finds recorded answers by the method, target and body of their requests.
@@ -105,6 +110,9 @@ func (a *asking) end(failed bool) {
 	}
 }
 
+// streamedSize is about how many bytes a piece takes as an item of a stream.
+const streamedSize = 200
+
 // add adds an answer, unless the key already has one, or the answers would exceed most bytes in
 // total.
 func (x *index) add(key [sha256.Size]byte, s *Served, most int64) {
@@ -113,7 +121,7 @@ func (x *index) add(key [sha256.Size]byte, s *Served, most int64) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	size := int64(len(s.Body) + 256)
+	size := int64(len(s.Body) + 256 + len(s.Pieces)*streamedSize)
 	for _, h := range s.Headers {
 		size += int64(len(h[0]) + len(h[1]) + 64)
 	}
@@ -151,7 +159,7 @@ func responseOf(l *recording.Line) *Served {
 	if l.Response.Omitted != "" || l.Request.Omitted != "" {
 		return nil
 	}
-	s := &Served{Status: l.Status, Body: append([]byte(l.Response.Body), l.Response.Base64...)}
+	s := &Served{Status: l.Status, Body: append([]byte(l.Response.Body), l.Response.Base64...), Pieces: slices.Clone(l.Pieces)}
 	for _, h := range l.Response.Headers {
 		switch strings.ToLower(h[0]) {
 		case "content-encoding":
