@@ -125,9 +125,48 @@ func (e *Endpoint) AllResponses() []*Response {
 // timeouts but not requests without a latency. It returns nil if no request has a latency, or if
 // the shares are unknown: with sequence-hold they depend on the number of requests.
 func (e *Endpoint) Lengths() func(part float64) time.Duration {
+	return e.lengths(func(_ *Response, latency *policy.Latency) *policy.Latency { return latency })
+}
+
+// FirstLengths is like Lengths, for the time to the first item of its streams.
+func (e *Endpoint) FirstLengths() func(part float64) time.Duration {
+	return e.lengths(func(r *Response, latency *policy.Latency) *policy.Latency {
+		switch {
+		case !r.HasStream():
+			return nil
+		case r.Pace != nil && r.Pace.First != nil:
+			return r.Pace.First
+		}
+		return latency
+	})
+}
+
+// GapLengths is like Lengths, for the gap between items of its streams. It is nil if several streams or items have
+// times of their own, whose shares are unknown.
+func (e *Endpoint) GapLengths() func(part float64) time.Duration {
+	var only *Response
+	for _, r := range e.AllResponses() {
+		if r.HasStream() {
+			if only != nil || hasAfter(r.Items) {
+				return nil
+			}
+			only = r
+		}
+	}
+	if only == nil || only.Pace == nil {
+		return nil
+	}
+	return only.Pace.Gap.Lengths()
+}
+
+func hasAfter(items []StreamItem) bool {
+	return slices.ContainsFunc(items, func(i StreamItem) bool { return i.After != nil || hasAfter(i.Items) })
+}
+
+func (e *Endpoint) lengths(of func(r *Response, latency *policy.Latency) *policy.Latency) func(part float64) time.Duration {
 	var all policy.Mixture
 	if len(e.Responses) == 0 {
-		all.Add(e.Latency, 1)
+		all.Add(of(&e.Response, e.Latency), 1)
 		return all.Lengths()
 	}
 	if e.Select == SelectSequenceHold {
@@ -139,7 +178,7 @@ func (e *Endpoint) Lengths() func(part float64) time.Duration {
 		if e.Select != SelectSequence {
 			weight = o.EffectiveWeight()
 		}
-		all.Add(cmp.Or(o.Latency, e.Latency), weight)
+		all.Add(of(&o.Response, cmp.Or(o.Latency, e.Latency)), weight)
 	}
 	return all.Lengths()
 }

@@ -18,11 +18,22 @@ import (
 type shownExchange struct {
 	*record.Exchange
 	TLS      string       `json:"tls,omitempty" doc:"version of TLS: 1.2 or 1.3; left out without TLS"`
-	Took     float64      `json:"took_ms" doc:"time from the request to the end of its response, with injected latency"`
+	Took     float64      `json:"took_ms" doc:"time from the request to the end of its response, or to the first item of a stream, with injected latency"`
 	Injected float64      `json:"injected_ms" doc:"declared latency, as part of took_ms"`
 	Upstream float64      `json:"upstream_ms" doc:"wait for an upstream, or for a body from a URL, as part of took_ms"`
+	Stream   *shownStream `json:"stream,omitempty" doc:"what a streamed response sent; left out for others"`
 	Request  shownMessage `json:"request" doc:"headers and body of the request"`
 	Response shownMessage `json:"response" doc:"headers and body of the response"`
+}
+
+// shownStream is what a streamed response sent.
+type shownStream struct {
+	Items    int     `json:"items" doc:"items that were sent"`
+	Duration float64 `json:"duration_ms" doc:"time from the request, or from its place in a capacity, to the end"`
+	End      string  `json:"end" doc:"how it ended: complete, client, fault, max-duration, stopped, upstream or broken"`
+	Stretch  float64 `json:"stretch,omitempty" doc:"by which factor a shared rate made it slower, on average"`
+	Late     float64 `json:"late_ms" doc:"how late an item after the first one was at most"`
+	Blocked  float64 `json:"blocked_ms" doc:"how long items waited for the client to read"`
 }
 
 // shownMessage contains the headers and the body of a message. A body that is not text is in
@@ -46,6 +57,9 @@ func shownExchanges(list []*record.Exchange) []shownExchange {
 		shown[i] = shownExchange{
 			Exchange: x, Took: verdict.Milliseconds(x.Took), Injected: verdict.Milliseconds(x.Injected), Upstream: verdict.Milliseconds(x.Upstream),
 			Request: shownMessageOf(x.Request), Response: shownMessageOf(x.Response),
+		}
+		if s := x.Streamed; s != nil {
+			shown[i].Stream = &shownStream{s.Items, verdict.Milliseconds(s.Took), s.End, s.Stretch(), verdict.Milliseconds(s.Late), verdict.Milliseconds(s.Blocked)}
 		}
 		if x.TLS != nil {
 			shown[i].TLS = string(x.TLS.Version)

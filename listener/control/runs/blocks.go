@@ -68,7 +68,7 @@ func (a *block) join(b *block) block {
 }
 
 func (p *portion) join(q *portion) portion {
-	if q == nil || q.requests == 0 {
+	if q == nil {
 		return *p
 	}
 	joined := portion{requests: p.requests + q.requests, errors: p.errors}

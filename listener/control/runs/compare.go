@@ -87,6 +87,12 @@ type Differences struct {
 	InjectedP50       Pair `json:"injected_p50" doc:"median of the declared latency" row:"Injected p50, requests with a latency" unit:"ms" more:"worse" of:"Injected.P50"`
 	InjectedP99       Pair `json:"injected_p99" doc:"99th percentile of the declared latency" short:"Injected p99" row:"Injected p99, requests with a latency" unit:"ms" more:"worse" of:"Injected.P99"`
 	InjectionErrorP99 Pair `json:"injection_error_p99" doc:"how much later than the declared latency the responses were ready, 99th percentile" short:"Injection error p99" row:"Injection error p99, of those" unit:"ms" more:"worse" of:"InjectionError.P99"`
+	StreamItems       Pair `json:"stream_items" doc:"items of streams that were sent" row:"Items of streams" unit:"count" of:"StreamItems"`
+	StreamFirstP50    Pair `json:"stream_first_p50" doc:"median of the time to the first item of a stream" row:"First item p50, streams" unit:"ms" more:"worse" of:"StreamFirst.P50"`
+	StreamFirstP99    Pair `json:"stream_first_p99" doc:"99th percentile of the time to the first item of a stream" row:"First item p99, streams" unit:"ms" more:"worse" of:"StreamFirst.P99"`
+	StreamGapP50      Pair `json:"stream_gap_p50" doc:"median of the time from an item of a stream to the next one" row:"Gap p50, streams" unit:"ms" more:"worse" of:"StreamGap.P50"`
+	StreamGapP99      Pair `json:"stream_gap_p99" doc:"99th percentile of the time from an item of a stream to the next one" row:"Gap p99, streams" unit:"ms" more:"worse" of:"StreamGap.P99"`
+	StreamGapErrorP99 Pair `json:"stream_gap_error_p99" doc:"how late items of streams were that follow the first one, 99th percentile" row:"Items late p99, streams" unit:"ms" more:"worse" of:"StreamGapError.P99"`
 }
 
 // Pair is one figure of two runs. The side of a run that does not have the figure is nil.

@@ -93,11 +93,17 @@ func rows(differences any) []pairRow {
 				difference += " (" + differenceText(p.Low, text) + " to " + differenceText(p.High, text) + ")"
 			}
 			a, b := intervalText(p.A, text), intervalText(p.B, text)
+			if isOfStreams(&f) && strings.Trim(a+b, none+"0") == "" {
+				continue
+			}
 			list = append(list, pairRow{name, f.Tag.Get("short"), f.Tag.Get("doc"), a, b, fromTo(shortened(a), shortened(b)), difference, changeText(p.Change), p.Finding})
 		}
 	}
 	return list
 }
+
+// isOfStreams reports whether the figure of a field exists only if there are streams.
+func isOfStreams(f *reflect.StructField) bool { return strings.HasPrefix(f.Name, "Stream") }
 
 // fromTo formats two figures with their unit once: "84.1 → 81.5 ms".
 func fromTo(a, b string) string {

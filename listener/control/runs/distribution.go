@@ -16,7 +16,7 @@ type Bucket struct {
 }
 
 // distributions lists the distributions of a run, in the order of the fields of verdict.Times.
-var distributions = func() (list [13]struct{ name, title string }) {
+var distributions = func() (list [17]struct{ name, title string }) {
 	for i, f := range reflect.VisibleFields(reflect.TypeFor[verdict.Times[int]]()) {
 		list[i].name, list[i].title = f.Tag.Get("json"), f.Tag.Get("title")
 	}

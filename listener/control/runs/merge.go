@@ -87,6 +87,7 @@ func endpointsOf(parts []*Totals, seconds float64) []EndpointReport {
 		}
 		e := endpointReport(&sum, seconds, joint)
 		e.ID, e.Endpoint, e.Host, e.If, e.Declared, e.Declaration = id, same[0].Endpoint, same[0].Host, same[0].If, same[0].Declared, same[0].Declaration
+		e.DeclaredFirst, e.DeclaredGap = same[0].DeclaredFirst, same[0].DeclaredGap
 		e.compareDeclared()
 		list = append(list, e)
 	}

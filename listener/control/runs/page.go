@@ -105,7 +105,7 @@ func (r *Report) figures() (list []figureRow) {
 		list = append(list, figureRow{name, intervalText(total.figure(path, json), units[unit]), about})
 	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[TotalDifferences]()) {
-		if name := f.Tag.Get("row"); name != "" {
+		if name := f.Tag.Get("row"); name != "" && !(isOfStreams(&f) && r.Total.StreamItems == 0) {
 			add(name, f.Tag.Get("of"), f.Tag.Get("unit"), f.Tag.Get("json"), f.Tag.Get("doc"))
 		}
 	}

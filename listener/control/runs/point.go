@@ -35,6 +35,7 @@ type Point struct {
 	InjectedP50       *float64 `json:"injected_p50" doc:"median of the declared latency; null if nothing was timed"`
 	InjectedP99       *float64 `json:"injected_p99" doc:"99th percentile of the declared latency"`
 	InjectionErrorP99 *float64 `json:"injection_error_p99" doc:"how much later than the declared latency the responses were ready, 99th percentile"`
+	StreamGapErrorP99 *float64 `json:"stream_gap_error_p99" doc:"how late items of streams were that follow the first one, 99th percentile"`
 	WebhookLagP99     *float64 `json:"webhook_lag_p99" doc:"how late first attempts of webhooks were, 99th percentile"`
 	WebhooksPending   float64  `json:"webhooks_pending" merge:"level" doc:"highest number of pending webhooks"`
 	SchedulerP99      *float64 `json:"scheduler_p99" doc:"how long goroutines that could run waited, 99th percentile"`
@@ -61,7 +62,7 @@ func pointOf(s *verdict.Sample, at float64, trusted bool) Point {
 		FailedShare: failed, TotalP50: timed(s.Total, s.Total.P50), TotalP99: timed(s.Total, s.Total.P99),
 		OwnP50: timed(s.Own, s.Own.P50), OwnP99: timed(s.Own, s.Own.P99),
 		InjectedP50: timed(s.Injected, s.Injected.P50), InjectedP99: timed(s.Injected, s.Injected.P99),
-		InjectionErrorP99: timed(s.InjectionError, s.InjectionError.P99), WebhookLagP99: timed(s.WebhookLag, s.WebhookLag.P99),
+		InjectionErrorP99: timed(s.InjectionError, s.InjectionError.P99), StreamGapErrorP99: timed(s.StreamGapError, s.StreamGapError.P99), WebhookLagP99: timed(s.WebhookLag, s.WebhookLag.P99),
 		WebhooksPending: float64(s.WebhooksPending),
 		SchedulerP99:    timed(s.Scheduler, s.Scheduler.P99), PauseMax: timed(s.Pauses, s.Pauses.Max),
 		CPU: s.CPUShare(), MachineCPU: s.MachineCPU, Steal: s.Steal, Throttled: s.Throttled, Memory: float64(s.Memory),

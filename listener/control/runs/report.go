@@ -136,8 +136,28 @@ type EndpointReport struct {
 	Declared       *Declared         `json:"declared" doc:"percentiles of the latencies declared at the end, of the requests that have one; null if there is none, and for sequence-hold"`
 	Injected       Quantiles         `json:"injected" doc:"the declared latency"`
 	InjectionError Quantiles         `json:"injection_error" doc:"how much later than the declared latency the responses were ready, as clients see it"`
-	Declaration    string            `json:"declaration,omitempty" doc:"hash of the declaration at the end of the run"`
-	Dependences    Dependences       `json:"dependences,omitempty" doc:"figures that depend on each other over time, by name; their intervals allow for it"`
+	StreamReport
+	Declaration string      `json:"declaration,omitempty" doc:"hash of the declaration at the end of the run"`
+	Dependences Dependences `json:"dependences,omitempty" doc:"figures that depend on each other over time, by name; their intervals allow for it"`
+}
+
+// StreamReport contains the figures of the streams of an endpoint in a run, also of those that were open at its begin or
+// end.
+type StreamReport struct {
+	StreamItems    uint64            `json:"stream_items,omitempty" doc:"items of streams that were sent"`
+	StreamEnds     map[string]uint64 `json:"stream_ends,omitempty" doc:"streams that ended, by how they ended"`
+	Stretch        float64           `json:"stretch,omitempty" doc:"by which factor a shared rate made streams slower, on average"`
+	DeclaredFirst  *Declared         `json:"declared_first,omitempty" doc:"percentiles of the declared time to the first item"`
+	DeclaredGap    *Declared         `json:"declared_gap,omitempty" doc:"percentiles of the declared gap; missing if items have times of their own"`
+	StreamFirst    Quantiles         `json:"stream_first,omitzero" doc:"the time to the first item, as delivered"`
+	StreamGap      Quantiles         `json:"stream_gap,omitzero" doc:"the time from an item to the next one, as delivered"`
+	StreamGapError Quantiles         `json:"stream_gap_error,omitzero" doc:"how late items were that follow the first one"`
+	StreamBlocked  Quantiles         `json:"stream_blocked,omitzero" doc:"how long items waited for a client that did not read, of those that had to"`
+}
+
+// Streams returns the endpoints that had streams.
+func (r *Report) Streams() []EndpointReport {
+	return slices.DeleteFunc(slices.Clone(r.Endpoints), func(e EndpointReport) bool { return e.StreamItems == 0 && len(e.StreamEnds) == 0 })
 }
 
 // UnmatchedReport describes the requests with one method, host and path that matched no endpoint.
@@ -185,12 +205,12 @@ type Declared struct {
 	Outside []string `json:"outside,omitempty" doc:"the percentiles that lie outside the interval of those that were delivered, which injected has"`
 }
 
-// declaredBy returns the percentiles of the latencies of an endpoint, or nil if it has none.
-func declaredBy(e *item.Endpoint) *Declared {
+// declaredBy returns the percentiles of a distribution that an endpoint declares, or nil if it has none.
+func declaredBy(e *item.Endpoint, lengths func(*item.Endpoint) func(part float64) time.Duration) *Declared {
 	if e == nil {
 		return nil
 	}
-	length := e.Lengths()
+	length := lengths(e)
 	if length == nil {
 		return nil
 	}
@@ -219,5 +239,10 @@ func endpointReport(c *record.EndpointCounts, seconds float64, d Dependences) En
 		ErrorKinds: verdict.ErrorKindsOf(c), Failed: verdict.FailedOf(c), Limited: c.Limited, Refused: c.Refused, In: c.In, Out: c.Out,
 		Total: quantilesOf(c.Total, "total", d), Own: quantilesOf(c.Service, "own", d), Upstream: quantilesOf(c.Upstream, "upstream", d), UpstreamWait: quantilesOf(c.UpstreamWait, "upstream_wait", d),
 		Injected: quantilesOf(c.Injected, "injected", d), InjectionError: quantilesOf(c.InjectionError, "injection_error", d), Dependences: d,
+		StreamReport: StreamReport{
+			StreamItems: c.Items, StreamEnds: c.Ends, Stretch: c.Stretch(),
+			StreamFirst: quantilesOf(c.First, "stream_first", d), StreamGap: quantilesOf(c.Gap, "stream_gap", d),
+			StreamGapError: quantilesOf(c.GapError, "stream_gap_error", d), StreamBlocked: quantilesOf(c.Blocked, "stream_blocked", d),
+		},
 	}
 }

@@ -250,7 +250,8 @@ func (r *run) totalsAt(end *verdict.Reading, m setting) *Totals {
 	}
 	t.Arrivals.Stops = end.Stops.Since(r.first.Stops)
 	for i, c := range record.Busiest(&r.first.Counts, &end.Counts, 0) {
-		e := EndpointTotals{EndpointCounts: c, Declared: declaredBy(c.Declared), Dependences: t.Dependences}
+		e := EndpointTotals{EndpointCounts: c, Declared: declaredBy(c.Declared, (*item.Endpoint).Lengths), Dependences: t.Dependences}
+		e.DeclaredFirst, e.DeclaredGap = declaredBy(c.Declared, (*item.Endpoint).FirstLengths), declaredBy(c.Declared, (*item.Endpoint).GapLengths)
 		if i < endpointsInBlock {
 			times := verdict.TimesOf(&c)
 			e.Dependences = r.blocks.dependences(c.ID, &times)

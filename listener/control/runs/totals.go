@@ -40,7 +40,10 @@ type Totals struct {
 // EndpointTotals contains the counts of one endpoint in a run.
 type EndpointTotals struct {
 	record.EndpointCounts
-	Declared    *Declared   `json:"declared,omitempty" doc:"percentiles of the declared latencies; missing if there are none"`
-	Declaration string      `json:"declaration,omitempty" doc:"hash of the declaration at the end of the run; missing while it runs"`
-	Dependences Dependences `json:"dependences,omitempty" doc:"figures that depend on each other over time, by name"`
+	Declared *Declared `json:"declared,omitempty" doc:"percentiles of the declared latencies; missing if there are none"`
+	// DeclaredFirst and DeclaredGap are of its streams.
+	DeclaredFirst *Declared   `json:"declared_first,omitempty" doc:"percentiles of the declared times to the first item of a stream"`
+	DeclaredGap   *Declared   `json:"declared_gap,omitempty" doc:"percentiles of the declared gaps of its streams"`
+	Declaration   string      `json:"declaration,omitempty" doc:"hash of the declaration at the end of the run; missing while it runs"`
+	Dependences   Dependences `json:"dependences,omitempty" doc:"figures that depend on each other over time, by name"`
 }

@@ -35,6 +35,7 @@ type Exchange struct {
 	Fault      string        `json:"fault,omitempty" doc:"the declared fault that was injected"`
 	Code       string        `json:"-"` // code of the server's own error, such as "endpoint_not_found"
 	Reason     string        `json:"reason,omitempty" doc:"why no endpoint answered, or what the server could not do"`
+	Streamed   *Streamed     `json:"-"` // what a streamed response sent; nil for any other
 	Request    Message       `json:"-"`
 	Response   Message       `json:"-"`
 
@@ -90,6 +91,9 @@ func (x *Exchange) size() int {
 		if c := t.Client; c != nil {
 			n += 2*headerSize + len(c.CommonName) + len(c.Names) + len(c.Subject) + len(c.Fingerprint) + len(c.Serial)
 		}
+	}
+	if x.Streamed != nil {
+		n += 2 * headerSize
 	}
 	for _, m := range [...]*Message{&x.Request, &x.Response} {
 		n += cap(m.Body)

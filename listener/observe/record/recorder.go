@@ -227,6 +227,10 @@ func (r *Recorder) End(in *matcher.Input, p *reply.Reply, c *Trace, shard uint32
 		x := exchangeOf(in, p)
 		x.by(t, kept)
 		x.Status, x.Took, x.Injected, x.Upstream, x.Fault = status, took, c.Waited, c.Upstream, c.Fault
+		if c.Streamed.End != "" {
+			x.Streamed = new(c.Streamed)
+			x.Response.Size, x.Response.Cut = c.Streamed.Bytes, c.Streamed.Bytes > 0 // its body is not kept
+		}
 		if c.isStreamed(in, p) {
 			x.Response.Body, x.Response.Cut = nil, true // how much of it is sent depends on the client
 		}

@@ -95,6 +95,10 @@ type Times[T any] struct {
 	UpstreamWait   T `json:"upstream_wait" title:"Wait for an upstream" doc:"the wait for a free connection to an upstream, of requests that had to wait"`
 	Injected       T `json:"injected" title:"Injected latency" doc:"the declared latency"`
 	InjectionError T `json:"injection_error" title:"Injection error" doc:"how much later than the declared latency the responses were ready, as clients see it"`
+	StreamFirst    T `json:"stream_first" title:"Time to the first item" doc:"the time to the first item of a stream, as delivered"`
+	StreamGap      T `json:"stream_gap" title:"Gaps of streams" doc:"the time from an item of a stream to the next one, as delivered"`
+	StreamGapError T `json:"stream_gap_error" title:"Lateness of items" doc:"how late items of streams were that follow the first one"`
+	StreamBlocked  T `json:"stream_blocked" title:"Wait for readers" doc:"how long items waited for a client that did not read, of those that had to"`
 	WebhookLag     T `json:"webhook_lag" title:"Webhook lag" doc:"how late first attempts of webhooks were"`
 	Probe          T `json:"probe" title:"Probe" doc:"how late a goroutine that was due at a random time ran"`
 	Echo           T `json:"echo" title:"Echo" doc:"how long the server took to connect to itself and send a byte there and back"`
@@ -105,9 +109,9 @@ type Times[T any] struct {
 }
 
 // All returns the distributions in the order of the fields.
-func (t *Times[T]) All() [13]*T {
+func (t *Times[T]) All() [17]*T {
 	return [...]*T{
-		&t.Total, &t.Own, &t.Upstream, &t.UpstreamWait, &t.Injected, &t.InjectionError, &t.WebhookLag,
+		&t.Total, &t.Own, &t.Upstream, &t.UpstreamWait, &t.Injected, &t.InjectionError, &t.StreamFirst, &t.StreamGap, &t.StreamGapError, &t.StreamBlocked, &t.WebhookLag,
 		&t.Probe, &t.Echo, &t.IdleTime, &t.ScheduleError, &t.Scheduler, &t.Pauses,
 	}
 }
@@ -125,6 +129,7 @@ func TimesAs[A, B any](t *Times[A], as func(A) B) (all Times[B]) {
 func TimesOf(c *record.EndpointCounts) Times[histogram.Snapshot] {
 	return Times[histogram.Snapshot]{
 		Total: c.Total, Own: c.Service, Upstream: c.Upstream, UpstreamWait: c.UpstreamWait, Injected: c.Injected, InjectionError: c.InjectionError,
+		StreamFirst: c.First, StreamGap: c.Gap, StreamGapError: c.GapError, StreamBlocked: c.Blocked,
 	}
 }
 

@@ -195,6 +195,9 @@ function show(x) {
   detail(x.method + " " + x.target,
     pairs([
       ["Time", x.time], ["Answered by", x.endpoint || "no endpoint"], ["Status", String(x.status)], ["Reason", x.reason], ["Fault", x.fault],
+      ["Stream", x.stream ? count(x.stream.items) + " items in " + ms(x.stream.duration_ms) + ", " + x.stream.end : ""],
+      ["Slower by a shared rate", x.stream?.stretch ? x.stream.stretch.toFixed(2) + " times" : ""],
+      ["Items late at most", x.stream ? ms(x.stream.late_ms) : ""], ["Waited for the client", x.stream?.blocked_ms > 0 ? ms(x.stream.blocked_ms) : ""],
       ["Took", ms(x.took_ms)], ["of which injected", x.injected_ms > 0 ? ms(x.injected_ms) : ""], ["Host", x.host], ["Client", x.remote], ["Kept as", x.kept],
     ]),
     ...message("Request", x.request), ...message("Response", x.response));

@@ -14,14 +14,20 @@ const runsMarked = 20;
 // empty distribution is undefined.
 const spread = (name, quantile) => (s) => (s[name]?.count > 0 ? s[name][quantile] : undefined);
 
-// figures are [title, text, about, alarming]: text formats a figure of the newest sample, about says
-// what it is, and alarming reports whether the figure is a reason for alarm.
+const streamed = (s) => s.streams > 0 || s.stream_items > 0;
+
+// figures are [title, text, about, alarming, shown]: text formats a figure of the newest sample, about says
+// what it is, alarming reports whether the figure is a reason for alarm, and shown when it appears for the first time.
 const figures = [
   ["requests/s", (s) => rate(s.rate), "Requests that were answered."],
   ["response time p99", (s) => ms(spread("total", "p99")(s)), "What clients get, of all requests: 99 of 100 took at most this long from their arrival to their response."],
   ["injected p99", (s) => ms(spread("injected", "p99")(s)), "The declared latency as it was drawn, of those requests that have one."],
   ["injection error p99", (s) => ms(spread("injection_error", "p99")(s)), "How much later than the declared latency responses were, of those requests that have one."],
   ["own time p99", (s) => ms(spread("own", "p99")(s)), "What the server itself took for a request, without latency and upstreams."],
+  ["streams open, items/s", (s) => count(s.streams) + ", " + rate(s.stream_items / s.seconds), "Streams that are open, and their items that were sent.", undefined, streamed],
+  ["first item p50", (s) => ms(spread("stream_first", "p50")(s)), "The time to the first item of a stream.", undefined, streamed],
+  ["gap p50", (s) => ms(spread("stream_gap", "p50")(s)), "The time from an item of a stream to the next one.", undefined, streamed],
+  ["item late p99", (s) => ms(spread("stream_gap_error", "p99")(s)), "How late items of streams were that follow the first one.", undefined, streamed],
   ["failed", (s) => share(s.requests > 0 ? s.failed.all / s.requests : 0), "The share of requests that a client saw fail, for whatever reason."],
   ["own errors/s", (s) => rate(s.errors_own / s.seconds), "Errors that the server gave in place of what is declared.", (s) => s.errors_own > 0],
   ["unmatched/s", (s) => rate(s.unmatched / s.seconds), "Requests that no endpoint matched.", (s) => s.unmatched > 0],
@@ -76,9 +82,10 @@ export class Overview {
     this.head = head;
     this.samples = [];
     this.runs = [];
-    this.figures = figures.map(([title, , about]) => {
+    this.figures = figures.map(([title, , about, , shown]) => {
       const made = { name: element("dt", {}, title), value: element("dd", {}, none) };
       made.box = element("div", { title: about }, made.name, made.value);
+      made.box.hidden = Boolean(shown);
       $("figures").append(made.box);
       return made;
     });
@@ -129,7 +136,8 @@ export class Overview {
   }
 
   figure(sample) {
-    figures.forEach(([, text, , alarming], i) => {
+    figures.forEach(([, text, , alarming, shown], i) => {
+      if (shown) this.figures[i].box.hidden &&= !shown(sample);
       figure(this.figures[i].value, text(sample));
       this.figures[i].box.classList.toggle("bad", Boolean(alarming?.(sample)));
     });
