@@ -179,11 +179,13 @@ func Fill[T any](d *Decoder, n *syntax.Node, key string, fields []Field[T], into
 			if hint == "" {
 				meant = meantKey(name, Rows(fields))
 			}
-			switch parent := parentOf(name, Rows(fields)); {
+			takes := func(r Row) bool { return r.Takes(name) }
+			parent := slices.IndexFunc(fields, func(f Field[T]) bool { return slices.ContainsFunc(f.Table, takes) })
+			switch {
 			case hint == "" && meant != "":
 				hint = fmt.Sprintf(" (did you mean %q?)", meant)
-			case hint == "" && parent != "":
-				hint = fmt.Sprintf(" (did you mean %q inside %s?)", name, parent)
+			case hint == "" && parent >= 0: // the key is written one map too high
+				hint = fmt.Sprintf(" (did you mean %q inside %s?)", name, fields[parent].Key)
 			}
 			misspelt[meant] = true
 			d.About(Value{Node: e.Key, Key: at}, "unknown key%s; expected one of %s", hint, KeysNear(at, name, Keys(fields)))
@@ -278,16 +280,6 @@ func meantKey(name string, rows []Row) string {
 		}
 	}
 	return wording.Nearest(name, names)
-}
-
-// parentOf returns the first key whose map may have a key that is written next to it; "" for none.
-func parentOf(name string, rows []Row) string {
-	for _, r := range rows {
-		if slices.ContainsFunc(r.Table, func(inner Row) bool { return inner.Takes(name) }) {
-			return r.Key
-		}
-	}
-	return ""
 }
 
 // Rows returns the rows of a table, for the row of the key that contains the map.

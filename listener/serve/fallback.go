@@ -112,8 +112,7 @@ func (s *Server) unmatched(sn *world, c *call, methods []string) {
 	if len(methods) > 0 && !declaresMethod(methods, string(r.Method())) {
 		f = reply.MethodNotAllowed
 	}
-	request := string(r.Method()) + " " + string(r.Path())
-	message, first := "no endpoint is declared for "+request, ""
+	message, first := "no endpoint is declared for "+string(r.Method())+" "+string(r.Path()), ""
 	found, sockets := sn.nearest(r), sn.Sockets.Nearest(r, namedEndpoints)
 	if websocket.Asks(r) {
 		found, sockets = sockets, found
