@@ -33,6 +33,9 @@ type accepted struct {
 	raw             syscall.RawConn
 }
 
+// number returns the descriptor of a socket that has just been accepted.
+func (s *accepted) number() int { return s.fd }
+
 // begin begins a direct use of the descriptor, which does not wait, unless the socket is closed. To
 // read is only tried first on a socket that has not waited yet. On any other, it is cheaper to wait
 // without trying: the client sends nothing before it has the response.

@@ -32,6 +32,10 @@ func reserveDescriptors() descriptors {
 // took notes an accepted connection. The system assigns the smallest free descriptor, whose number
 // therefore shows how many are left.
 func (d *descriptors) took(conn net.Conn) {
+	if s, ok := conn.(interface{ number() int }); ok {
+		d.scarce = d.border > 0 && s.number() >= d.border
+		return
+	}
 	raw, ok := conn.(syscall.Conn)
 	if d.border == 0 || !ok {
 		return

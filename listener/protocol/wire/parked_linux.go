@@ -131,7 +131,7 @@ func (c *Connection) parkFor(timeout time.Duration) bool {
 	}
 	c.idle.Store(state)
 	if p.socket.park(c.from, &p.Entry, timeout) {
-		if c.endRead() { // Prompt came a moment ago
+		if d.reply != nil && c.endRead() { // Prompt came a moment ago
 			c.continueNow()
 		}
 		return true
