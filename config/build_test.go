@@ -53,14 +53,15 @@ func everything() (endpoints []Endpoint, file string) {
 			{Response: Response{External: &ExternalBody{Provider: "xlsx", Path: "a.xlsx", Sheet: "s"}, Proxy: &Proxy{To: "up", Path: "/p", When: ProxyMissing, Forwarded: true}}},
 			{Response: Response{Stream: []StreamItem{{Data: map[string]any{"a": "{{x}}"}, Event: "e", ID: "1", Retry: "3s", Comment: "c", For: "x in json-params.list"}, {File: "main_test.go", Split: "4KiB", As: "data", With: "previous"},
 				{Items: []StreamItem{{Data: "d", After: &Latency{Min: time.Second}}}, Times: "forever", If: "host = a"}},
-				Pace: &Pace{First: &Latency{Min: time.Second}, Gap: &Latency{Median: time.Second, Sigma: 0.5}, Shared: "2/m", Head: "at-once"}, Heartbeat: time.Second, MaxDuration: time.Minute, NoResume: true}},
+				Pace: &Pace{First: &Latency{Min: time.Second}, Gap: &Latency{Median: time.Second, Sigma: 0.5}, Shared: "2/m", Head: "at-once"}, Heartbeat: time.Second, MaxDuration: time.Minute, NoResume: true, Cut: &Cut{Rate: 0.5, Pause: time.Second}},
+				Fault: &Fault{Type: "error", After: "12 items", Item: StreamItem{Data: map[string]any{"a": 1}, Event: "e"}}},
 			{Response: Response{Stream: []StreamItem{{Line: []any{1}, Separator: "rs"}, {Body: "b", After: &Latency{Min: time.Second}}, {Base64: "AA=="}}, Pace: &Pace{From: "testdata/pace.csv", Unit: "ms", Head: "at-once"}}},
 		},
 		Select: SelectSequence, Per: "host",
-		Latency: latency, Fault: &Fault{Type: "reset", Rate: 0.5, Of: OfConnection}, RateLimit: &RateLimit{Max: 5, Window: time.Minute, By: "host", Algorithm: "fixed-window"},
+		Latency: latency, Fault: &Fault{Type: "reset", Rate: 0.5, Of: OfConnection, After: "3s"}, RateLimit: &RateLimit{Max: 5, Window: time.Minute, By: "host", Algorithm: "fixed-window"},
 		Capacity: &Capacity{Concurrent: 1, Queue: 2}, Webhooks: []Webhook{hook, {URL: "http://b.test"}},
 		Doc: Doc{Query: []QueryParam{{Name: "a", Type: "int"}}, Body: map[string]any{"a": 1}, Tags: []string{"t"}, Summary: "s", Description: "d", RouterName: "r"},
-	}, {Path: "/y", Response: Response{Body: []any{"{{a|default:\"x\"}}", 1.5}}, Latency: &Latency{Median: time.Second, Sigma: 0.5}}}
+	}, {Path: "/y", Fault: &Fault{Type: "slow-body", BytesPerSecond: map[string]any{"p1": 1024, "p50": "64KiB"}}, Response: Response{Body: []any{"{{a|default:\"x\"}}", 1.5}}, Latency: &Latency{Median: time.Second, Sigma: 0.5}}}
 	file = `
 - endpoint:
     {method: post, path: '/x/:id', host: a.test, if: query-params.a = 1, state: {order: {is: [new, paid], key: path-params.id}}, next: {order: paid},
@@ -74,15 +75,16 @@ func everything() (endpoints []Endpoint, file string) {
        {external-body: {provider: xlsx, path: a.xlsx, sheet-name: s}, proxy: {to: up, path: /p, when: missing, forwarded: true}},
        {stream: [{data: {a: '{{x}}'}, event: e, id: 1, retry: 3s, comment: c, for: x in json-params.list}, {file: main_test.go, split: 4KiB, as: data, with: previous},
           {items: [{data: d, after: 1s}], times: forever, if: host = a}],
-        pace: {first: 1s, gap: {median: 1s, sigma: 0.5}, shared: 2/m, head: at-once}, heartbeat: 1s, max-duration: 1m, resume: false},
+        pace: {first: 1s, gap: {median: 1s, sigma: 0.5}, shared: 2/m, head: at-once}, heartbeat: 1s, max-duration: 1m, resume: false, cut: {rate: 50%, pause: 1s},
+        fault: {type: error, after: 12 items, item: {data: {a: 1}, event: e}}},
        {stream: [{line: [1], separator: rs}, {body: b, after: 1s}, {base64: AA==}], pace: {from: testdata/pace.csv, unit: ms, head: at-once}}],
      select: sequence, per: host,
-     latency: {min: 1ms, max: 1s, p50: 20ms, p99.9: 120ms, failure-rate: 0.25, timeout-rate: 0.5, timeout: 1m}, fault: {type: reset, rate: 0.5, of: connection},
+     latency: {min: 1ms, max: 1s, p50: 20ms, p99.9: 120ms, failure-rate: 0.25, timeout-rate: 0.5, timeout: 1m}, fault: {type: reset, rate: 0.5, of: connection, after: 3s},
      rate-limit: {max-requests: 5, window: 1m, key-fn: host, algorithm: fixed-window}, capacity: {concurrent: 1, queue: 2},
      webhooks: [{method: put, url: 'https://a.test/{{path}}', headers: {X-A: 1}, body: {a: '{{host}}'}, if: host = a, on: [201, 500], sleep-time: 0, timeout: 1s,
          retry: {attempts: 2, backoff: 1s, max-backoff: 1m}, sign: {secret: s, header: X-Sign, scheme: stripe}, ca: ca.pem, cert: cert.pem, key: key.pem, insecure: true}, {url: 'http://b.test'}],
      query: {a: int}, body: {a: 1}, tag: t, summary: s, description: d, router-name: r}
-- endpoint: {path: /y, response: {body: ['{{a|default:"x"}}', 1.5]}, latency: {median: 1s, sigma: 0.5}}
+- endpoint: {path: /y, fault: {type: slow-body, bytes-per-second: {p1: 1KiB, p50: 65536}}, response: {body: ['{{a|default:"x"}}', 1.5]}, latency: {median: 1s, sigma: 0.5}}
 `
 	return endpoints, file
 }
@@ -114,7 +116,7 @@ func TestNew_KnowsEachKey(t *testing.T) {
 		noteKeys(w.node(reflect.ValueOf(endpoints[i]), ""), rowOf(t, "endpoint"), "endpoint", given)
 	}
 	other := []string{"endpoint.response", "endpoint.webhook", "endpoint.latency.min-ms", "endpoint.latency.max-ms", "endpoint.latency.timeout-ms",
-		"endpoint.latency.from", "endpoint.latency.unit", "endpoint.latency.column", "endpoint.rate-limit.window-ms", "endpoint.do.merge", "endpoint.do.delete", "endpoint.fault.bytes-per-second"}
+		"endpoint.latency.from", "endpoint.latency.unit", "endpoint.latency.column", "endpoint.rate-limit.window-ms", "endpoint.do.merge", "endpoint.do.delete", "endpoint.fault.bytes-per-second", "endpoint.fault.item"}
 	eachRow(*rowOf(t, "endpoint"), "endpoint", func(at string) {
 		if !given[at] && !slices.ContainsFunc(other, func(o string) bool { return at == o || strings.HasPrefix(at, o+".") }) && !sameElsewhere(at) {
 			t.Errorf("%s cannot be declared in Go, or is not in the test", at)

@@ -85,6 +85,13 @@ func (b barer) copy(into, from reflect.Value) {
 		}
 	case reflect.Struct:
 		b.fields(into, from)
+	case reflect.Interface:
+		if from.IsNil() {
+			return
+		}
+		one := reflect.New(from.Elem().Type()).Elem()
+		b.copy(one, from.Elem())
+		into.Set(one)
 	default:
 		into.Set(from)
 	}
@@ -121,6 +128,7 @@ func ednResponse(keys string) string {
 func header(name, value string) item.Header { return item.Header{Name: name, Value: textOf(value)} }
 
 func TestBothSyntaxesMeanTheSame(t *testing.T) {
+	failing := textOf("error")
 	testTwins(t, []twin{
 		{"every key of an endpoint", `
 - endpoint:
@@ -242,6 +250,21 @@ length"
 				Fault:     &Fault{Type: "reset", Rate: 0.1, Rated: true},
 				RateLimit: &policy.RateLimit{Window: time.Minute, Max: 10, By: "path-params.id", Algorithm: "token-bucket"},
 				Capacity:  &Capacity{Concurrent: 50, Queue: 200}}}}, nil},
+		{"a stream", `
+- endpoint:
+    path: /x
+    response: {stream: [{data: {n: "{{loop.index}}"}, times: 3, after: 5ms}, {data: end, with: previous}], pace: {gap: {p50: 1ms, p99: 2ms}, shared: 2/m}, heartbeat: 15s, cut: {rate: 5%, pause: 20ms}}
+    fault: {type: error, after: 40%, item: {event: error, data: late}}
+`, `[{:endpoint {:path "/x"
+              :response {:stream [{:data {:n "{{loop.index}}"} :times 3 :after "5ms"} {:data :end :with :previous}]
+                         :pace {:gap {:p50 "1ms" :p99 "2ms"} :shared "2/m"} :heartbeat "15s" :cut {:rate "5%" :pause "20ms"}}
+              :fault {:type :error :after "40%" :item {:event :error :data :late}}}}]`,
+			[]item.Endpoint{{Path: textOf("/x"), Group: policy.Group{Fault: &Fault{Type: "error", After: "40%",
+				Item: &item.StreamItem{Event: &failing, Data: &item.Piece{Text: textOf("late")}}}},
+				Response: item.Response{Stream: item.Stream{Heartbeat: 15 * time.Second, Cut: &Cut{Rate: 0.05, Pause: 20 * time.Millisecond},
+					Pace: &item.Pace{Shared: 2.0 / 60, Gap: &Latency{Curve: []Percentile{{Rank: 50, Length: time.Millisecond}, {Rank: 99, Length: 2 * time.Millisecond}}}},
+					Items: []item.StreamItem{{Data: &item.Piece{JSON: true, Text: textOf(`{"n":"{{loop.index}}"}`)}, Times: textOf("3"), After: &Latency{Min: 5 * time.Millisecond, Max: 5 * time.Millisecond}},
+						{Data: &item.Piece{Text: textOf("end")}, With: "previous"}}}}}}, nil},
 		{"a condition that is a boolean", "- endpoint: {path: /x, response: {}, if: false}", `[{:endpoint {:path "/x" :response {} :if false}}]`,
 			[]item.Endpoint{{Path: textOf("/x"), If: textOf("false")}}, nil},
 		{"several documents, one of them empty", "- endpoint: {path: /a, response: {}}\n---\n[]\n---\n- endpoint: {path: /b, response: {}}\n- endpoint: {path: /c, response: {}}\n",

@@ -66,6 +66,7 @@ type Response struct {
 	Heartbeat   time.Duration // a comment is sent when a stream has sent nothing for so long; 0 for none
 	MaxDuration time.Duration // how long a stream may last; 0 means 1h if it has no end
 	NoResume    bool          `key:"resume,false"` // Last-Event-ID has no effect
+	Cut         *Cut          // how often the bytes of an item are sent in two parts; nil for never
 }
 
 // StreamItem is one item of a stream, several that a loop or a file makes, or a group.
@@ -200,6 +201,8 @@ type (
 	Percentile = policy.Percentile
 	// Fault is a way in which a response goes wrong.
 	Fault = policy.Fault
+	// Cut says how often the bytes of an item of a stream are sent in two parts.
+	Cut = item.Cut
 	// Capacity limits how many requests of an endpoint are served concurrently, and how many wait
 	// in a queue.
 	Capacity = policy.Capacity

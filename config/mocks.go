@@ -38,7 +38,7 @@ var mockFields = slices.DeleteFunc(list.Map(item.EndpointFields, func(f table.Fi
 
 // mockKeys are the names of the keys in mockFields.
 var mockKeys = slices.Concat([]string{"if", "let", "response", "responses", "select", "webhook", "webhooks"},
-	table.Keys(policy.ResponseKeys[item.Endpoint]("")), table.Keys(policy.LimitKeys[item.Endpoint]("")))
+	table.Keys(policy.ResponseKeys[item.Endpoint]()), table.Keys(policy.LimitKeys[item.Endpoint]("")))
 
 // isMocks reports whether a document is a mocks file: it is a map of maps, and not an item outside
 // a list.

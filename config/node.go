@@ -208,6 +208,8 @@ func (w *nodeWriter) value(x any, key string) *syntax.Node {
 		return w.text(x)
 	case []byte:
 		return w.text(string(x))
+	case StreamItem, *StreamItem:
+		return w.node(reflect.ValueOf(x), key)
 	}
 	data, err := json.Marshal(x)
 	if err != nil {

@@ -64,6 +64,14 @@ func TestMistakesOfFaults(t *testing.T) {
 		{"of for another fault", withKeys("fault: {of: §connection, type: truncate}"), one(at+".of", "of applies only to the fault reset; this one is truncate")},
 		{"bytes of another fault", withKeys("fault: {bytes-per-second: §1024, type: reset}"), one(at+".bytes-per-second", "applies only to the fault slow-body; this one is reset")},
 		{"no bytes a second", withKeys("fault: {type: slow-body, bytes-per-second: §0}"), one(at+".bytes-per-second", "is a number (0); expected an integer from 1 to 1000000000")},
+		{"a size that is none", withKeys("fault: {type: slow-body, bytes-per-second: §fast}"), one(at+".bytes-per-second", "a size such as 64KiB, or a map of percentiles such as p1 and p50")},
+		{"too many bytes a second", withKeys("fault: {type: slow-body, bytes-per-second: §2GB}"), one(at+".bytes-per-second", "expected an integer from 1 to 1000000000")},
+		{"a distribution of nothing", withKeys("fault: {type: slow-body, bytes-per-second: §{}}"), one(at+".bytes-per-second", "is an empty map; expected percentiles such as p1 and p50, or min and max")},
+		{"speeds that fall", withKeys("fault: {type: slow-body, bytes-per-second: {p1: 64KiB, p50: §4KiB}}"), one(at+".bytes-per-second.p50", "p50 (4096) is below p1 (65536)")},
+		{"a maximum below the minimum", withKeys("fault: {type: slow-body, bytes-per-second: {min: 2, max: §1}}"), one(at+".bytes-per-second.max", "max (1) is below min (2)")},
+		{"a speed of 0", withKeys("fault: {type: slow-body, bytes-per-second: {p50: §0, p99: §9GB}}"), []complaint{{at + ".bytes-per-second.p50", "expected a number of bytes above 0"}, {at + ".bytes-per-second.p99", "a number of bytes above 0"}}},
+		{"after without a stream", withKeys("fault: {type: reset, after: §3s}"), one(at+".after", "is for a stream; expected a response with stream")},
+		{"a fault of streams without one", withKeys("fault: {type: §stall}"), one(at+".type", "is for a stream; expected a response with stream")},
 		{"part of a byte", withKeys("fault: {type: slow-body, bytes-per-second: §0.5}"), one(at+".bytes-per-second", "an integer from 1")},
 	})
 }

@@ -18,6 +18,9 @@ func streamed(keys string, items ...string) string {
 
 func beside(keys string) string { return "      " + keys + "\n" }
 
+// faulty returns an endpoint with a stream of an event, and a fault with the given keys.
+func faulty(keys string) string { return streamed("", "data: x") + "    fault: {" + keys + "}\n" }
+
 const paced = "      pace: {gap: 5ms}\n"
 
 func TestMistakesOfStreams(t *testing.T) {
@@ -74,6 +77,16 @@ func TestMistakesOfStreams(t *testing.T) {
 		{"measured paces that do not exist", streamed(beside("pace: {from: §none.csv}"), "data: x"), one(atResponse+".pace.from", "there is no such file")},
 		{"a file of paces that does not exist", "- endpoint: {path: /x, response: {pace: {gap: {from: §none.csv}}, stream: [{data: x}]}}\n", one(atResponse+".pace.gap.from", "there is no such file")},
 		{"a heartbeat of lines", streamed(beside("heartbeat: §1s"), "line: x"), one(atResponse+".heartbeat", "no item of the stream is an event")},
+		{"after of a fault", faulty("type: stall, after: §soon"), one(atEndpoint+".fault.after", "expected 12 items, 40% or a duration such as 3s")},
+		{"after more than all", faulty("type: stall, after: §101%"), one(atEndpoint+".fault.after", "expected 12 items, 40% or a duration")},
+		{"after of another fault", faulty("type: empty, after: §3s"), one(atEndpoint+".fault.after", "after applies only to the fault reset, malformed, truncate, stall, error; this one is empty")},
+		{"an error without an item", "- endpoint: {path: /x, response: {stream: [{data: x}]}, fault: §{type: error}}\n", one(atEndpoint+".fault", "item is missing; expected the item that the fault error sends")},
+		{"an item of another fault", faulty("type: stall, item: §{data: x}"), one(atEndpoint+".fault.item", "item applies only to the fault error; this one is stall")},
+		{"an item of an error", faulty("type: error, item: {§times: 2, data: x}"), one(atEndpoint+".fault.item.times", "unknown key; expected one of data, event")},
+		{"an item of another form", faulty("type: error, item: {line: §x}"), one(atEndpoint+".fault.item.line", "the stream has events and other content; expected only one of them")},
+		{"an item without content", faulty("type: error, item: §{}"), one(atEndpoint+".fault.item", "sends nothing; expected data")},
+		{"a fault of streams for another answer", "- endpoint:\n    path: /x\n    responses: [{stream: [{data: x}]}, {body: x, fault: {type: §stall}}]\n    fault: {type: stall}\n", one(atOutcomes+"[1].fault.type", "is for a stream; expected a response with stream")},
+		{"a cut without a rate", streamed(beside("cut: §{pause: 1s}"), "data: x"), one(atResponse+".cut", "rate is missing")},
 		{"a heartbeat of 0", streamed(beside("heartbeat: §0"), "data: x"), one(atResponse+".heartbeat", "expected a duration above 0")},
 	})
 }
@@ -84,6 +97,7 @@ func TestWarningsOfStreams(t *testing.T) {
 		{"latency of rates only", streamed(beside("pace: {first: 1s}"), "data: x") + "    latency: {failure-rate: 0.1}\n", nil},
 		{"first and latency, with the head at once", streamed(beside("pace: {first: 1s, head: at-once}"), "data: x") + "    latency: {min: 1s}\n", nil},
 		{"forever with a shared rate", streamed(beside("pace: {shared: 20/m}"), "{data: x, times: forever}"), nil},
+		{"faults", faulty("type: error, after: 1.5%, item: {data: {a: 1}, event: '{{path}}'}") + faulty("type: slow-body, bytes-per-second: {p1: 4KiB, p50: 64 KB}"), nil},
 		{"lines and pieces", streamed("", "line: x", "body: y"), nil},
 		{"an event without data", streamed("", "event: §e"), one(atStream+"[0].event", "clients do not see an event without data; expected data")},
 		{"something after what may be left out", streamed(paced, "{if: method = POST, items: [{data: x, times: forever}]}", "{for: y in json-params, items: [{data: x, times: forever}]}", "data: y"), nil},

@@ -87,6 +87,23 @@ func TestLet_IsRefused(t *testing.T) {
 	}
 }
 
+func TestStream_FaultsAreChecked(t *testing.T) {
+	const fixed, loop = "response: {stream: [{data: a}]}", "response: {stream: [{data: a, for: x in json-params}]}"
+	for text, want := range map[string]string{
+		fixed + ", fault: {type: stall, after: 40%}":                                                 "",
+		loop + ", fault: {type: stall, after: 40%}":                                                  "m.yml:1:86: [0].endpoint.fault.after: is a part of the items, whose number differs between requests; expected a number of items or a time",
+		"responses: [{stream: [{data: a, times: 3}]}], fault: {type: stall, after: 40%}":             "",
+		"responses: [{stream: [{data: a, times: json-params.n}]}], fault: {type: stall, after: 40%}": "[0].endpoint.fault.after: is a part of the items",
+		fixed + ", fault: {type: error, item: {data: '{{stream.index}}'}}":                           "",
+		loop + ", fault: {type: error, item: {event: e, data: '{{x}}'}}":                             `[0].endpoint.fault.item.data: unknown variable "x"`,
+	} {
+		problems := listener.Check(config.Parse("m.yml", []byte("- endpoint: {path: /, "+text+"}")), listener.Options{})
+		if got := problems.Error(); want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%s\n\tsays %s\n\twant %s", text, got, want)
+		}
+	}
+}
+
 // Webhooks cannot refer to the body of a stream, unless another response has one.
 func TestCheck_StreamsHaveNoBody(t *testing.T) {
 	const stream, hooks = "stream: [{data: a}]", ", webhooks: [{url: 'http://a/', body: '{{response.body}}'}]"

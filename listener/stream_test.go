@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -49,6 +50,7 @@ const streaming = `
 - endpoint: {path: /head, response: {stream: [{data: a}], pace: {first: 1h, head: at-once}}}
 - endpoint: {path: /short, response: {stream: [{times: forever, data: a}], pace: {gap: 5ms}, max-duration: 20ms}}
 - endpoint: {path: /whole, response: {body: whole}}
+- endpoint: {path: /stall, response: {stream: [{data: a}, {data: b}]}, fault: {type: stall, after: 1 item}}
 `
 
 // words is what /words/1 sends for a list of words.
@@ -358,7 +360,7 @@ func TestStream_Shutdown(t *testing.T) {
 	for _, protocol := range []string{"http/1.1", "h2"} {
 		server := start(t, config.Parse("m.yml", []byte(streaming)), listener.Options{})
 		var read []func() string
-		for _, path := range []string{"/forever", "/late"} {
+		for _, path := range []string{"/forever", "/stall", "/late"} {
 			if protocol == "h2" {
 				c := speak(t, server)
 				c.get(1, path)
@@ -393,7 +395,7 @@ func TestStream_Shutdown(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "1 request was cut off") {
 			t.Errorf("%s: %v", protocol, err)
 		}
-		for i, want := range []string{"ended", "cut"} {
+		for i, want := range []string{"ended", "ended", "cut"} {
 			if got := read[i](); got != want {
 				t.Errorf("%s: stream %d %s, want %s", protocol, i, got, want)
 			}
@@ -408,6 +410,11 @@ func TestStream_Faults(t *testing.T) {
 - endpoint: {path: /empty, response: {stream: [{data: a}]}, fault: {type: empty}}
 - endpoint: {path: /malformed, response: {stream: [{data: a}]}, fault: {type: malformed}}
 - endpoint: {path: /truncate, response: {stream: [{times: 4, data: a}], pace: {gap: 1ms}}, fault: {type: truncate}}
+- endpoint: {path: /reset-after, response: {stream: [{times: 4, data: a}], pace: {gap: 1ms}}, fault: {type: reset, after: 2 items}}
+- endpoint: {path: /reset-all, response: {stream: [{times: 4, data: a}], pace: {gap: 1ms}}, fault: {type: reset, of: connection, after: 2 items}}
+- endpoint: {path: /malformed-after, response: {stream: [{times: 4, data: a}], pace: {gap: 1ms}}, fault: {type: malformed, after: 40%}}
+- endpoint: {path: /error, response: {stream: [{times: 4, data: a}], pace: {gap: 1ms}}, fault: {type: error, after: 1 item, item: {event: error, data: "{{path}}"}}}
+- endpoint: {path: /failed, latency: {failure-rate: 1}, response: {stream: [{data: a}]}, fault: {type: stall, after: 0 items}}
 `)), listener.Options{Record: &record.Options{}})
 	for path, c := range map[string]struct {
 		body string
@@ -418,26 +425,95 @@ func TestStream_Faults(t *testing.T) {
 		"/empty":     {"", io.EOF, 0},
 		"/malformed": {"", nil, 0},
 		"/truncate":  {"data: a\n\ndata: a\n\n", io.ErrUnexpectedEOF, http2.ErrCodeInternal},
+
+		"/reset-after":     {"data: a\n\ndata: a\n\n", syscall.ECONNRESET, http2.ErrCodeInternal},
+		"/reset-all":       {"data: a\n\ndata: a\n\n", syscall.ECONNRESET, 0},
+		"/malformed-after": {"data: a\n\ndata", io.ErrUnexpectedEOF, http2.ErrCodeInternal},
+		"/error":           {"data: a\n\nevent: error\ndata: /error\n\n", errNone, http2.ErrCodeNo},
 	} {
-		if _, _, body, err := askOnce(t, server.URL()+path); body != c.body || err == nil || c.is != nil && !errors.Is(err, c.is) {
+		if _, _, body, err := askOnce(t, server.URL()+path); body != c.body || (err == nil) != (c.is == errNone) || err != nil && c.is != nil && !errors.Is(err, c.is) {
 			t.Errorf("%s: got %q, %v", path, body, err)
 		}
-		if c.h2 == 0 {
+		if c.h2 == 0 && c.is != errNone {
 			continue
 		}
 		s := speak(t, server)
 		s.get(1, path)
 		body := ""
-		for reset := false; !reset; {
+		for over := false; !over; {
 			switch f := s.next().(type) {
 			case *http2.DataFrame:
 				body += string(f.Data())
+				over = f.StreamEnded()
 			case *http2.RSTStreamFrame:
-				if reset = true; f.ErrCode != c.h2 || body != c.body {
-					t.Errorf("%s over HTTP/2: got %q, %v", path, body, f.ErrCode)
+				if over = true; f.ErrCode != c.h2 {
+					t.Errorf("%s over HTTP/2: got %v", path, f.ErrCode)
 				}
 			}
 		}
+		if body != c.body {
+			t.Errorf("%s over HTTP/2: got %q", path, body)
+		}
+	}
+	s := speak(t, server)
+	s.get(1, "/reset-all")
+	err := error(nil)
+	for ; err == nil; _, err = s.ReadFrame() {
+	}
+	if !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("a reset of the connection over HTTP/2: %v", err)
+	}
+	if status, _, _, _ := askOnce(t, server.URL()+"/failed"); status != 500 {
+		t.Errorf("an injected failure: got %d", status)
+	}
+	until(t, "the faults are counted", func() bool {
+		all := map[string]uint64{}
+		for _, e := range server.Counts().Endpoints {
+			for fault, n := range e.Faults {
+				all[fault] += n
+			}
+		}
+		return maps.Equal(all, map[string]uint64{"reset": 6, "empty": 1, "malformed": 3, "truncate": 2, "error": 2, "failure": 1})
+	})
+}
+
+// errNone stands for a response that is complete.
+var errNone = errors.New("no error")
+
+// A stream that stalls keeps its connection and its place until its client leaves.
+func TestStream_Stalls(t *testing.T) {
+	nothingLeft(t)
+	server := listenertest.Start(t, config.Parse("m.yml", []byte(`
+- endpoint: {path: /, capacity: {concurrent: 1, queue: 0}, response: {stream: [{times: 4, data: a}], pace: {shared: 10000/s}}, fault: {type: stall, after: 2 items}}
+`)), listener.Options{Record: &record.Options{}})
+	for round := range 4 {
+		var conn net.Conn
+		if round%2 == 0 {
+			conn = dial(t, server, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body := make([]byte, len("data: a\n\ndata: a\n\n"))
+			if _, err := io.ReadFull(resp.Body, body); err != nil || string(body) != "data: a\n\ndata: a\n\n" {
+				t.Errorf("got %q, %v", body, err)
+			}
+		} else {
+			c := speak(t, server)
+			c.get(1, "/")
+			for body := ""; body != "data: a\n\ndata: a\n\n"; {
+				body += string(c.until(1, http2.FrameData).(*http2.DataFrame).Data())
+			}
+			conn = c.Conn
+		}
+		if status, _, _, err := askOnce(t, server.URL()); status != 503 || err != nil {
+			t.Errorf("another request got %d, %v", status, err)
+		}
+		_ = conn.Close()
+		until(t, "the stream is over", func() bool { return server.Counts().InFlight == 0 })
+	}
+	if got := server.Counts().Endpoints[0]; got.Faults["stall"] != 4 || got.Statuses[200] != 4 {
+		t.Errorf("got %+v", got)
 	}
 }
 

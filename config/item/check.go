@@ -25,6 +25,7 @@ func check(e *Endpoint, key string, node *syntax.Node, reported map[string]bool)
 	}
 	if e.Resource == nil { // a resource checks its own policies and outcomes
 		checkUnseen(c, e.Fault, []string{"response"})
+		checkFault(c, e.Fault, formOf(e.Responses, &e.Response), []string{"fault"})
 		checkOutcomes(c, selection{outcomes: e.Responses, by: e.Select, per: e.Per, fault: e.Fault, latency: e.Latency, finds: finds})
 		e.Group.Check(c, e.Path.Value, nil)
 	}

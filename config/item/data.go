@@ -107,7 +107,7 @@ var dataFileFields = []table.Field[DataFile]{
 
 var dataLimitFields = []table.Field[DataLimit]{
 	table.Of[DataLimit](table.Row{Key: "rows", Doc: "how many rows may be changed or added", Kinds: table.Numbers, Min: 1, Max: maxLimitRows}),
-	table.By[DataLimit](table.Row{Key: "memory", Doc: "how much memory the changes may take, such as 256MiB", Kinds: table.Texts | table.Numbers, Form: sizeForm, Pattern: sizePattern}, decodeSize),
+	table.By[DataLimit](table.Row{Key: "memory", Doc: "how much memory the changes may take, such as 256MiB", Kinds: table.Texts | table.Numbers, Form: table.SizeForm, Pattern: table.SizePattern}, (*table.Decoder).Size),
 }
 
 func setRows(d *table.Decoder, v table.Value, s *Data) {

@@ -88,7 +88,7 @@ var EndpointFields = slices.Concat(
 		table.Of[Endpoint](table.Row{Key: "select", Doc: "how one of responses is chosen: weighted (the default), sequence or sequence-hold", Kinds: table.Texts, Enum: selects}),
 		table.Of[Endpoint](table.Row{Key: "per", Doc: "an operand: each of its values has its own turn in a sequence", Kinds: table.Texts, Filled: true}),
 	},
-	policy.ResponseKeys[Endpoint](""),
+	policy.ResponseKeys[Endpoint](faultItem),
 	policy.LimitKeys[Endpoint]("requests"),
 	webhookKeys("a request that the server sends some time after the answer", func(e *Endpoint) *[]Webhook { return &e.Webhooks }),
 	[]table.Field[Endpoint]{

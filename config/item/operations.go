@@ -14,6 +14,7 @@ func decodeResource(d *table.Decoder, v table.Value) (*Resource, []Endpoint) {
 	r.Set = r.setName()
 	c := table.Check(r.Pos, r.Key, v.Node, d.Reported)
 	r.Group.Check(c, r.Path.Value, nil)
+	checkFault(c, r.Fault, "", []string{"fault"})
 	d.AddAll(append(r.faults(), c.Problems...))
 	operations := r.endpoints()
 	for i := range operations {

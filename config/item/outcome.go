@@ -42,7 +42,7 @@ var outcomeFields = slices.Concat(
 	[]table.Field[Outcome]{
 		table.Of[Outcome](table.Row{Key: "weight", Given: "weighted", Doc: "its share in the sum of all weights, 1 by default; 0 is never chosen", Kinds: table.Numbers, UpTo: maxWeight}),
 	},
-	policy.ResponseKeys[Outcome](", instead of the endpoint's"),
+	policy.ResponseKeys[Outcome](faultItem),
 	webhookKeys("a request that the server sends after this answer, instead of the endpoint's webhooks", func(o *Outcome) *[]Webhook { return &o.Webhooks }),
 	[]table.Field[Outcome]{
 		table.With(table.Row{Key: "do", Doc: "the changes that come with this answer, instead of the endpoint's; [] for none", Kinds: table.Lists, Item: doItem},
@@ -118,6 +118,7 @@ func checkOutcomes(c *table.Checker, s selection) {
 		checkChanges(c, o.Do, s.finds, at)
 		checkWebhooks(c, o.Webhooks, at)
 		o.Group.Check(c, "", at)
+		checkFault(c, o.Fault, formOf(nil, &o.Response), table.Below(at, "fault"))
 		checkUnseen(c, cmp.Or(o.Fault, s.fault), at)
 	}
 	checkWeights(c, s)

@@ -47,7 +47,7 @@ var recordFields = []table.Field[Record]{
 	table.Of[Record](table.Row{Key: "if", Mask: table.MaskCondition, Doc: "the condition under which a request is recorded", Kinds: table.Scalars | table.Nulls}),
 	table.Of[Record](table.Row{Key: "sample", Doc: "the bodies of one in this many requests are kept, 1 by default; times and statuses are kept for all", Kinds: table.Numbers, Min: 1, Max: maxSample}),
 	table.By[Record](table.Row{Key: "bodies", Doc: "the largest body that is kept, 1MiB by default; for larger ones, their length and a hash", Kinds: table.Texts | table.Numbers, Form: "a size of at most 64MiB, such as 256KiB"}, decodeBodies),
-	table.By[Record](table.Row{Key: "limit", Doc: "how much is written before bodies are left out; 1GiB by default", Kinds: table.Texts | table.Numbers, Form: flags.SizeForm}, decodeSize),
+	table.By[Record](table.Row{Key: "limit", Doc: "how much is written before bodies are left out; 1GiB by default", Kinds: table.Texts | table.Numbers, Form: flags.SizeForm}, (*table.Decoder).Size),
 	table.Map[Record](table.Row{Key: "redact", Doc: "values that are replaced, in addition to headers that hold secrets"}, redactFields),
 }
 
@@ -59,7 +59,7 @@ var redactFields = []table.Field[Redact]{
 
 // decodeBodies returns the size of the largest body that is kept.
 func decodeBodies(d *table.Decoder, v table.Value) int {
-	size := decodeSize(d, v)
+	size := d.Size(v)
 	if size > MaxBodies {
 		d.Refuse(v)
 	}

@@ -125,7 +125,7 @@ var resourceFields = slices.Concat(
 		table.By[Resource](table.Row{Key: "children", Doc: "sets, and their members that refer to a row: their rows are removed with it", Kinds: table.Maps, Value: &table.Row{Kinds: table.Texts, Filled: true}}, decodeNames),
 		table.Of[Resource](table.Row{Key: "strict", Doc: "true refuses unknown parameters", Kinds: table.Bools}),
 	},
-	policy.ResponseKeys[Resource](""),
+	policy.ResponseKeys[Resource](faultItem),
 	policy.LimitKeys[Resource]("requests of an operation"),
 	[]table.Field[Resource]{
 		table.With(table.Row{Key: "on", Doc: "how operations answer, apart from their rows", Kinds: table.Maps, Table: table.Rows(operationFields)},
@@ -160,7 +160,7 @@ var onFields = slices.Concat(
 		table.Of[On](table.Row{Key: "status", Doc: "its status", Kinds: table.Numbers, Min: minStatus, Max: maxStatus}),
 		table.By[On](table.Row{Key: "headers", Mask: table.MaskTemplate, Doc: "further headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue}, decodeHeaders),
 	},
-	policy.ResponseKeys[On](""),
+	policy.ResponseKeys[On](faultItem),
 	[]table.Field[On]{
 		table.With(table.Row{Key: "responses", Doc: "several answers, of which each request gets one; one without a body answers with the rows", Kinds: table.Lists,
 			Form: "a list of answers, each a map", Item: &table.Row{Kinds: table.Maps, Table: table.Rows(outcomeFields)}}, setOnResponses),
@@ -179,6 +179,7 @@ var operationFields = list.Map(ResourceOperations, func(name string) table.Field
 		checkUnseen(c, on.Fault, nil)
 		checkOutcomes(c, selection{outcomes: on.Responses, by: on.Select, fault: on.Fault, latency: on.Latency})
 		on.Group.Check(c, "", nil)
+		checkFault(c, on.Fault, formOf(on.Responses, &Response{}), []string{"fault"})
 		d.AddAll(c.Problems)
 		r.On[name] = on
 	})

@@ -3,6 +3,7 @@ package item
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ type Stream struct {
 	Heartbeat   time.Duration // a comment is sent when nothing was sent for so long; 0 for none
 	MaxDuration time.Duration // 0 means an hour for a stream without an end, and no limit for others
 	NoResume    bool          `key:""` // Last-Event-ID has no effect (resume: false)
+	Cut         *Cut          // nil for none
 }
 
 // Pace says when the items of a stream are sent. A nil Pace sends all at once.
@@ -30,6 +32,12 @@ type Pace struct {
 	Gap    *policy.Latency // from one item to the next; nil for none
 	Shared float64         // items a second of all streams of the endpoint together; 0 for no limit
 	Head   string          // HeadAtOnce, or "" to send the head with the first item
+}
+
+// Cut says how often the bytes of an item are sent in two parts, wherever they are cut.
+type Cut struct {
+	Rate  float64       // the share of items, above 0 to 1
+	Pause time.Duration // between the parts
 }
 
 // StreamItem is one item of a stream, several that a loop or a file makes, or a group.
@@ -92,7 +100,7 @@ const (
 	MaxStreamItems = 10_000_000
 	// maxGroups is how deep groups may be nested.
 	maxGroups = 8
-	splitForm = "lines, words, or " + sizeForm
+	splitForm = "lines, words, or " + table.SizeForm
 	rateForm  = "a number of items in a time, such as 200/s or 20000/m"
 	timesForm = "a whole number from 0 to 10000000, an operand such as json-params.n, or forever"
 )
@@ -108,6 +116,12 @@ var streamFields = []table.Field[Stream]{
 	table.Of[Stream](table.Row{Key: "max-duration", Doc: "how long a stream may last; 1h by default if it has no end", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
 	table.With(table.Row{Key: "resume", Doc: "false sends a whole stream, whatever Last-Event-ID the request has", Kinds: table.Bools},
 		func(_ *table.Decoder, v table.Value, s *Stream) { s.NoResume = !v.Truth() }),
+	table.Map[Stream](table.Row{Key: "cut", Doc: "sends the bytes of some items in two parts", Form: "a map with rate and pause"}, cutFields),
+}
+
+var cutFields = []table.Field[Cut]{
+	table.Of[Cut](table.Row{Key: "rate", Doc: "the share of items", Required: true, Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}),
+	table.Of[Cut](table.Row{Key: "pause", Doc: "the time between the two parts; none by default", Kinds: table.Texts, Length: table.UnitFromZero, Most: time.Minute}),
 }
 
 var paceFields = []table.Field[paceForm]{
@@ -151,6 +165,18 @@ var streamItemFields = []table.Field[itemForm]{
 	table.Of[itemForm](table.Row{Key: "with", Doc: "sends it together with the next or the previous item", Kinds: table.Texts, Enum: []string{WithNext, WithPrevious}}),
 }
 
+// faultItem is the key of a fault for what it sends in a stream: one item.
+var faultItem = table.With(table.Row{Key: "item", Doc: "what the fault error sends in place of the next item of a stream", Kinds: table.Maps, Table: table.Rows(faultItemFields)},
+	func(d *table.Decoder, v table.Value, f *policy.Fault) {
+		var s itemForm
+		table.Fill(d, v.Node, v.Key, faultItemFields, &s)
+		f.Item = &s.StreamItem
+	})
+
+var faultItemFields = slices.DeleteFunc(slices.Clone(streamItemFields), func(f table.Field[itemForm]) bool {
+	return slices.Contains([]string{"file", "split", "as", "items", "for", "times", "if", "after", "with"}, f.Key)
+})
+
 // piece returns the field of a key whose value is the content of an item.
 func piece(r table.Row, at func(*itemForm) **Piece) table.Field[itemForm] {
 	r.Kinds, r.Mask = table.Bodies, table.MaskTemplate
@@ -185,7 +211,7 @@ func setStreamFile(d *table.Decoder, v table.Value, s *itemForm) {
 
 func setSplit(d *table.Decoder, v table.Value, s *itemForm) {
 	if s.Split = v.Text.Value; s.Split != SplitLines && s.Split != SplitWords {
-		s.Split, s.SplitAt = SplitBytes, decodeSize(d, v)
+		s.Split, s.SplitAt = SplitBytes, d.Size(v)
 	}
 }
 

@@ -53,6 +53,40 @@ func checkStream(c *table.Checker, r *Response, latency *policy.Latency, at []st
 	}
 }
 
+// formOf returns AsData if the first stream of some responses, or of a single one, has events, AsBody for any other
+// stream, and "" if none is a stream.
+func formOf(outcomes []Outcome, single *Response) string {
+	all := []*Response{single}
+	for i := range outcomes {
+		all = append(all, &outcomes[i].Response)
+	}
+	for _, r := range all {
+		if r.HasStream() && r.MediaType() == TypeEvents {
+			return AsData
+		} else if r.HasStream() {
+			return AsBody
+		}
+	}
+	return ""
+}
+
+// checkFault checks a fault at the given keys as far as it depends on the streams of its responses, whose form
+// formOf returns.
+func checkFault(c *table.Checker, f *policy.Fault, form string, at []string) {
+	switch {
+	case f == nil || c.Faulty(at...):
+	case f.OnlyStreams() && form == "":
+		key := "type"
+		if f.After != "" {
+			key = "after"
+		}
+		c.Wrong("is for a stream; expected a response with stream", table.Below(at, key)...)
+	case f.Item != nil:
+		s := streamRules{Checker: c, stream: &Stream{}, form: form}
+		s.item(f.Item.(*StreamItem), table.Below(at, "item"))
+	}
+}
+
 // list checks the items of a list at the given keys.
 func (s *streamRules) list(items []StreamItem, place []string) {
 	around, key := place[:len(place)-1], place[len(place)-1]

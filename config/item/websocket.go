@@ -62,7 +62,7 @@ var webSocketFields = []table.Field[WebSocket]{
 		func(d *table.Decoder, v table.Value, w *WebSocket) { w.Send = decodeList(d, v, sendFields) }),
 	table.With(table.Row{Key: "close", Doc: "how the server ends the connection, and when", Kinds: table.Numbers | table.Maps, Form: closeForm, Table: table.Rows(endFields)},
 		func(d *table.Decoder, v table.Value, w *WebSocket) { w.Close = decodeClose(d, v, endFields) }),
-	table.By[WebSocket](table.Row{Key: "max-message", Doc: "the largest accepted message; the limit of the server by default", Kinds: table.Numbers | table.Texts, Form: sizeForm, Pattern: sizePattern}, decodeSize),
+	table.By[WebSocket](table.Row{Key: "max-message", Doc: "the largest accepted message; the limit of the server by default", Kinds: table.Numbers | table.Texts, Form: table.SizeForm, Pattern: table.SizePattern}, (*table.Decoder).Size),
 	table.With(table.Row{Key: "tag", Doc: "documents the tags of the connection", Kinds: table.Texts | table.Lists | table.Nulls, Item: &table.Row{Kinds: table.Texts}},
 		func(d *table.Decoder, v table.Value, w *WebSocket) { w.Doc.Tags = d.Strings(v) }),
 	table.Of[WebSocket](table.Row{Key: "summary", Doc: "documents the connection in one line", Kinds: table.Scalars | table.Nulls}),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"mockserver/config/syntax"
 	"mockserver/config/table"
@@ -28,13 +29,10 @@ func (l *Latency) check(c *table.Checker, _ string, at []string) {
 	if !checkLatencyForm(c, n, at) {
 		return
 	}
-	switch {
-	case len(l.Curve) > 0:
-		checkCurve(c, l, n, at)
-	case l.Median != 0 || l.Sigma != 0:
+	if l.Median != 0 || l.Sigma != 0 {
 		checkLognormal(c, l, at)
-	default:
-		checkUniform(c, l, n, at)
+	} else {
+		checkPoints(c, l, n, at, func(length time.Duration) any { return length })
 	}
 	checkRates(c, l, n, at)
 }
@@ -60,17 +58,15 @@ func checkLatencyForm(c *table.Checker, n *syntax.Node, at []string) bool {
 	return false
 }
 
-func checkUniform(c *table.Checker, l *Latency, n *syntax.Node, at []string) {
-	if low, high := spelt(n, "min", "min-ms"), spelt(n, "max", "max-ms"); l.Max < l.Min {
-		c.Wrong(fmt.Sprintf("%s (%v) is below %s (%v); expected at least as much", high, l.Max, low, l.Min), table.Below(at, high)...)
-	}
-}
-
-// checkCurve checks that lengths do not decrease as percentiles rise.
-func checkCurve(c *table.Checker, l *Latency, n *syntax.Node, at []string) {
-	low := spelt(n, "min", "min-ms")
-	high := spelt(n, "max", "max-ms")
-	if n.Get("p100") != nil && n.Get(high) != nil {
+// checkPoints checks the points of a uniform distribution or a curve, whose lengths show writes: they must not decrease
+// as percentiles rise.
+func checkPoints(c *table.Checker, l *Latency, n *syntax.Node, at []string, show func(time.Duration) any) {
+	low, high := spelt(n, "min", "min-ms"), spelt(n, "max", "max-ms")
+	switch {
+	case len(l.Curve) == 0 && l.Max < l.Min:
+		c.Wrong(fmt.Sprintf("%s (%v) is below %s (%v); expected at least as much", high, show(l.Max), low, show(l.Min)), table.Below(at, high)...)
+		return
+	case n.Get("p100") != nil && n.Get(high) != nil:
 		c.Wrong(table.BothGiven("p100", high)+"; expected one, because both are the maximum", table.Below(at, high)...)
 		return
 	}
@@ -78,7 +74,7 @@ func checkCurve(c *table.Checker, l *Latency, n *syntax.Node, at []string) {
 	for _, p := range l.Curve {
 		key := percentileKey(n, p.Rank)
 		if p.Length < last {
-			c.Wrong(fmt.Sprintf("%s (%v) is below %s (%v); lengths must not fall as percentiles rise", key, p.Length, name, last), table.Below(at, key)...)
+			c.Wrong(fmt.Sprintf("%s (%v) is below %s (%v); lengths must not fall as percentiles rise", key, show(p.Length), name, show(last)), table.Below(at, key)...)
 			continue
 		}
 		last, name = p.Length, key

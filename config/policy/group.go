@@ -4,6 +4,7 @@ package policy
 
 import (
 	"reflect"
+	"slices"
 
 	"mockserver/config/table"
 )
@@ -95,11 +96,11 @@ func (g Group) Check(c *table.Checker, path string, at []string) {
 }
 
 // ResponseKeys returns the policy keys that an answer may have: latency and fault. T has a Go field
-// for each of them. more is appended to their documentation.
-func ResponseKeys[T any](more string) []table.Field[T] {
+// for each of them. ofFault are further keys of a fault.
+func ResponseKeys[T any](ofFault ...table.Field[Fault]) []table.Field[T] {
 	return []table.Field[T]{
-		table.Made[T](table.Row{Key: "latency", Doc: "the time from the request to the answer" + more, Form: "a map with " + latencyForms + "; equal min and max make it constant"}, latencyFields, decodeLatency),
-		table.Map[T](table.Row{Key: "fault", Doc: "how answers go wrong" + more, Form: "a map with type and rate"}, faultFields),
+		table.Made[T](table.Row{Key: "latency", Doc: "the time from the request to the answer", Form: "a map with " + latencyForms + "; equal min and max make it constant"}, latencyFields, decodeLatency),
+		table.Map[T](table.Row{Key: "fault", Doc: "how answers go wrong", Form: "a map with type and rate"}, slices.Concat(faultFields, ofFault)),
 	}
 }
 

@@ -124,14 +124,19 @@ func (l *Latency) complete(maxGiven bool) {
 }
 
 func setPercentile(d *table.Decoder, v table.Value, l *latencyForm) {
+	length, ok := v.Duration()
+	if _, named := rankOf(v.Name); named && !ok {
+		d.Refuse(v)
+		return
+	}
+	addPercentile(d, v, l, length)
+}
+
+// addPercentile adds the length of the percentile that a key names.
+func addPercentile(d *table.Decoder, v table.Value, l *latencyForm, length time.Duration) {
 	rank, ok := rankOf(v.Name)
 	if !ok {
 		d.About(v, "%s is not a percentile; expected p0.1 to p100, such as p50, p99 and p99.9", wording.Label(v.Name))
-		return
-	}
-	length, ok := v.Duration()
-	if !ok {
-		d.Refuse(v)
 		return
 	}
 	if len(l.Curve) == maxPercentiles {

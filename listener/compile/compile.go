@@ -167,7 +167,7 @@ func (c *Compiler) rules(e *item.Endpoint, a *Response, counts *traffic.Counts, 
 	for i := range e.Responses {
 		declared := &e.Responses[i]
 		single := *e
-		single.Response = declared.Response
+		single.Response, single.Fault = declared.Response, cmp.Or(declared.Fault, e.Fault)
 		o, wrong := c.response(&single, scope)
 		problems = append(problems, wrong...)
 		o.Name, o.Hooks = traffic.OutcomeName(a.Name, i), a.Hooks
@@ -234,7 +234,7 @@ func (c *Compiler) response(e *item.Endpoint, scope *renderer.Scope) (Response, 
 	}
 	switch {
 	case resp.HasStream():
-		wrong = c.stream(&a, resp, form, scope)
+		wrong = c.stream(&a, e, form, scope)
 	case resp.External != nil:
 		a.Source, wrong = c.Loader.Source(resp.External, e.Dir, form, resp.Raw, scope)
 	case resp.Raw:

@@ -29,6 +29,10 @@ type Stream struct {
 	Most   int
 	Clock  *traffic.Clock // of the streams that share a rate; nil for none
 	Demand float64        // the items a second that the stream wants to send, by that clock
+	// Cut is the share of items whose bytes are sent in two parts, with CutPause in between.
+	Cut      float64
+	CutPause time.Duration
+	Failing  *stream.Items // the item that the fault error sends; nil for none
 }
 
 // Lengths is a distribution of lengths of time; see policy.Latency.Lengths.
@@ -37,8 +41,9 @@ type Lengths = func(part float64) time.Duration
 // endlessDuration is how long a stream without an end lasts, unless it says so.
 const endlessDuration = time.Hour
 
-// stream compiles the stream of a response. form is the form of a declared Content-Type.
-func (c *Compiler) stream(a *Response, resp *item.Response, form renderer.Form, scope *renderer.Scope) syntax.Problems {
+// stream compiles the stream of the response of an endpoint. form is the form of a declared Content-Type.
+func (c *Compiler) stream(a *Response, e *item.Endpoint, form renderer.Form, scope *renderer.Scope) syntax.Problems {
+	resp := &e.Response
 	if !a.TypeDeclared {
 		form = renderer.Inferred
 	}
@@ -57,12 +62,37 @@ func (c *Compiler) stream(a *Response, resp *item.Response, form renderer.Form, 
 		s.MaxDuration = cmp.Or(s.MaxDuration, endlessDuration)
 	}
 	c.pace(s)
+	if cut := resp.Cut; cut != nil && !c.NoFaults {
+		s.Cut, s.CutPause = cut.Rate, cut.Pause
+		if c.NoLatency {
+			s.CutPause = 0
+		}
+	}
+	problems = append(problems, c.streamFault(s, e, form, scope)...)
 	a.Stream = s
 	if !a.TypeDeclared {
 		a.ContentType = resp.Stream.MediaType()
 	}
 	if resp.Stream.MediaType() == item.TypeEvents && !slices.Contains(a.fieldNames(), fasthttp.HeaderCacheControl) {
 		a.Headers = append(a.Headers, header{Name: fasthttp.HeaderCacheControl, Value: "no-cache"})
+	}
+	return problems
+}
+
+// streamFault compiles what the fault of an endpoint sends in a stream.
+func (c *Compiler) streamFault(s *Stream, e *item.Endpoint, form renderer.Form, scope *renderer.Scope) (problems syntax.Problems) {
+	f := e.Fault
+	if f == nil {
+		return nil
+	}
+	if f.NeedsCount() && s.Count < 0 {
+		problems = append(problems, syntax.Problem{Pos: f.Pos, Key: f.Key + ".after",
+			What: "is a part of the items, whose number differs between requests; expected a number of items or a time"})
+	}
+	if failing, is := f.Item.(*item.StreamItem); is {
+		var wrong syntax.Problems
+		s.Failing, wrong = stream.Compile([]item.StreamItem{*failing}, false, form, scope)
+		problems = append(problems, wrong...)
 	}
 	return problems
 }

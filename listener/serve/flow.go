@@ -21,21 +21,21 @@ import (
 
 // flow is the streamed reply to a call, from its beginning to its end.
 type flow struct {
-	rest    // due is when the next item is due, by the clock of the endpoint
-	call    *call
-	source  *compile.Response // what declares it
-	stream  *compile.Stream
-	cursor  stream.Cursor
-	item    *stream.Item   // the next one; nil after the last one
-	gaps    matcher.Random // draws the gaps, so that they do not depend on what the items draw
-	clock   *traffic.Clock // which the streams of the endpoint share; nil for none
-	begun   time.Time      // when the request arrived, or got its place
-	head    time.Time      // when the head is due
-	ends    time.Time      // when the reply ends, even if items are left; zero for never
-	last    time.Time      // when something was sent last
-	until   time.Time      // when the next thing is due, by the clock on the wall
-	took    time.Duration  // from the arrival to the head
-	free    time.Time      // when a slow body has room for more
+	rest   // due is when the next item is due, by the clock of the endpoint
+	call   *call
+	source *compile.Response // what declares it
+	stream *compile.Stream
+	cursor stream.Cursor
+	item   *stream.Item   // the next one; nil after the last one
+	gaps   matcher.Random // draws the gaps, so that they do not depend on what the items draw
+	clock  *traffic.Clock // which the streams of the endpoint share; nil for none
+	begun  time.Time      // when the request arrived, or got its place
+	head   time.Time      // when the head is due
+	ends   time.Time      // when the reply ends, even if items are left; zero for never
+	last   time.Time      // when something was sent last
+	until  time.Time      // when the next thing is due, by the clock on the wall
+	took   time.Duration  // from the arrival to the head
+	spoiling
 	sent    record.Streamed
 	shown   moment    // when an item was sent last that has a time of its own
 	made    time.Time // when the item before was made
@@ -51,18 +51,6 @@ type flow struct {
 }
 
 var flows = sync.Pool{New: func() any { return new(flow) }}
-
-// mostBeforeCut is how many items are sent before a fault if the number of all items is not known.
-const mostBeforeCut = 10
-
-// isCut reports whether a fault ends the reply before the next item.
-func (f *flow) isCut() bool {
-	most := f.stream.Count / 2
-	if f.stream.Count < 0 {
-		most = mostBeforeCut
-	}
-	return f.fault != nil && f.fault.Kind == wire.Truncate && f.sent.Items >= most
-}
 
 // next moves to the next item, and sets when that is due.
 func (f *flow) next() {
@@ -88,6 +76,12 @@ func (f *flow) next() {
 // reply has ended. After an item that cannot be made it has ended, too.
 func (f *flow) step(b []byte, room bool) (out []byte, ended bool) {
 	now := time.Now()
+	if len(f.second) > 0 {
+		if f.until = latest(f.secondAt, now); !room || now.Before(f.secondAt) {
+			return b, false
+		}
+		b = f.appendSecond(b, now)
+	}
 	if !f.headed {
 		if now.Before(f.head) {
 			f.until = f.head
@@ -98,8 +92,14 @@ func (f *flow) step(b []byte, room bool) (out []byte, ended bool) {
 	for begin := len(b); f.sent.End == ""; {
 		due := f.dueAt()
 		switch end := f.endAt(now); {
+		case len(f.second) > 0:
+			f.until = f.secondAt
+			return b, false
 		case end != "":
 			f.sent.End = end
+		case f.stalled:
+			f.until = f.ends
+			return b, false
 		case now.Before(due):
 			return f.wait(b, now, due), false
 		case !room || len(b)-begin >= wire.Enough:
@@ -116,13 +116,13 @@ func (f *flow) step(b []byte, room bool) (out []byte, ended bool) {
 func (f *flow) endAt(now time.Time) string {
 	server := f.call.server
 	switch {
-	case !f.bare && !f.whole && f.isCut():
+	case f.strike(now):
 		return record.EndFault
-	case f.bare || f.whole || f.item == nil || f.stream.Most > 0 && f.sent.Items >= f.stream.Most:
+	case f.bare || f.whole || !f.stalled && (f.item == nil || f.stream.Most > 0 && f.sent.Items >= f.stream.Most):
 		return record.EndComplete
 	case !f.ends.IsZero() && !now.Before(f.ends):
 		return record.EndMaxDuration
-	case f.stream.Endless && (server.Hurried.Load() || f.sent.Items > 0 && server.Stopping.Load()):
+	case (f.stream.Endless || f.stalled) && (server.Hurried.Load() || f.sent.Items > 0 && server.Stopping.Load()):
 		return record.EndStopped
 	}
 	return ""
@@ -148,8 +148,10 @@ func (f *flow) wait(b []byte, now, due time.Time) []byte {
 		}
 		f.until = earliest(f.until, f.last.Add(every))
 	}
-	if !f.ends.IsZero() {
-		f.until = earliest(f.until, f.ends)
+	for _, t := range [...]time.Time{f.ends, f.faultAt} {
+		if t.After(now) {
+			f.until = earliest(f.until, t)
+		}
 	}
 	if left := f.until.Sub(now); f.clock != nil && left > recheck && f.clock.Factor() > 1 {
 		f.until = now.Add(left / 4 * 3)
@@ -166,7 +168,13 @@ func (f *flow) appendItem(b []byte, now time.Time) []byte {
 	if f.sent.Items == 0 && f.stream.HeadAtOnce {
 		f.reach(now, due)
 	}
-	b = f.cursor.Append(b, &c.Request)
+	faulty := f.strikes(now)
+	if faulty && f.stream.Failing != nil {
+		f.cursor.Replace(f.stream.Failing, &c.Request)
+	}
+	if c.Stopped == nil {
+		b = f.cursor.Append(b, &c.Request)
+	}
 	if c.Stopped != nil {
 		f.fail()
 		return b[:begin]
@@ -174,18 +182,21 @@ func (f *flow) appendItem(b []byte, now time.Time) []byte {
 	f.sent.Items++
 	f.sent.Bytes += len(b) - begin
 	f.last = now
-	if slow := f.fault; slow != nil && slow.Kind == wire.Slow {
-		f.free = latest(f.free, now).Add(time.Duration(float64(len(b)-begin) / float64(slow.Pace) * float64(time.Second)))
+	if f.speed > 0 {
+		f.free = latest(f.free, now).Add(time.Duration(float64(len(b)-begin) / float64(f.speed) * float64(time.Second)))
 	}
 	if f.sent.Items == 1 && f.clock != nil {
 		f.due = f.clock.Enter(f.due, f.stream.Demand)
 	}
 	f.count(len(b)-begin, due, now)
+	if faulty {
+		return f.spoil(b, begin)
+	}
 	f.next()
 	if c.Stopped != nil {
 		f.fail()
 	}
-	return f.chunk(b, begin)
+	return f.chunk(f.cut(b, begin, now), begin)
 }
 
 // chunk makes what was appended to b since begin a chunk, over HTTP/1.1.
@@ -221,6 +232,9 @@ func (f *flow) Continue(b []byte, left bool) (out []byte, next time.Time, last b
 		return out, f.until, false
 	}
 	broken := f.isBroken()
+	if broken {
+		conn.Break(f.sent.End == record.EndFault && f.fault.Kind == reset)
+	}
 	if f.coded && !broken {
 		out = append(out, http1.LastChunk...)
 	}
@@ -234,7 +248,7 @@ func (f *flow) put(st *h2.Stream) (until time.Time) {
 	defer func() {
 		if p := recover(); p != nil {
 			f.panicked(p)
-			st.Break()
+			st.Break(false)
 		}
 	}()
 	if st.HasLeft() {
@@ -266,7 +280,7 @@ func (f *flow) put(st *h2.Stream) (until time.Time) {
 		if len(out) > 0 && room {
 			st.Put(out, false)
 		}
-		st.Break()
+		st.Break(f.sent.End == record.EndFault && f.fault.OfConnection)
 	case room && (ended || len(out) > 0):
 		st.Put(out, ended)
 	}

@@ -81,6 +81,29 @@ func TestFlow_Times(t *testing.T) {
 			"forever, the after left out": {"{stream: [{times: forever, items: [{data: a, after: 10ms, if: json-params.x = 1}, {data: b}, {data: c}]}], max-duration: 25ms}", nil, "0 bc, 10 bc, 20 bc, 25  max-duration"},
 			"forever, with next":          {"{stream: [{times: forever, items: [{data: a}, {data: b, with: next}]}], pace: {gap: 10ms}, max-duration: 25ms}", nil, "0 a, 10 ba, 20 ba, 25  max-duration"},
 			"truncated, without end":      {"{stream: [{times: forever, data: a}], pace: {gap: 1s}}, fault: {type: truncate}", nil, "0 a, 1000 a, 2000 a, 3000 a, 4000 a, 5000 a, 6000 a, 7000 a, 8000 a, 9000 a fault"},
+			"reset after items":           {"{stream: [{times: 3, data: a}], pace: {gap: 10ms}}, fault: {type: reset, after: 2 items}", nil, "0 a, 10 a fault"},
+			"reset after all":             {"{stream: [{times: 2, data: a}], pace: {gap: 10ms}}, fault: {type: reset, after: 100%}", nil, "0 a, 10 a fault"},
+			"reset after a part":          {"{stream: [{times: 5, data: a}], pace: {gap: 10ms}}, fault: {type: reset, after: 40%}", nil, "0 a, 10 a fault"},
+			"reset after a time":          {"{stream: [{times: 3, data: a}], pace: {first: 5ms, gap: 10ms}}, fault: {type: reset, after: 13ms}", nil, "5 a, 15 a, 18  fault"},
+			"reset at once":               {"{stream: [{times: 3, data: a}]}, fault: {type: reset, after: 0 items}", nil, "0  fault"},
+			"reset after the end":         {"{stream: [{times: 3, data: a}]}, fault: {type: reset, after: 4 items}", nil, "0 aaa complete"},
+			"truncated after items":       {"{stream: [{times: 3, data: a}]}, fault: {type: truncate, after: 1 item}", nil, "0 a fault"},
+			"malformed":                   {"{stream: [{times: 3, data: abc}], pace: {gap: 10ms}}, fault: {type: malformed, after: 1 item}", nil, "0 abc, 10 data: fault"},
+			"malformed, the first":        {"{stream: [{times: 3, line: abcdefg}]}, fault: {type: malformed, after: 0 items}", nil, "0 abcd fault"},
+			"malformed after a time":      {"{stream: [{times: 3, line: abcdefg}], pace: {gap: 10ms}}, fault: {type: malformed, after: 5ms}", nil, "0 abcdefg, 10 abcd fault"},
+			"malformed after the end":     {"{stream: [{times: 2, data: a}]}, fault: {type: malformed, after: 2 items}", nil, "0 aa complete"},
+			"error":                       {"{stream: [{times: 4, data: '{{stream.index}}'}], pace: {gap: 10ms}}, fault: {type: error, item: {data: 'no {{stream.index}}'}}", nil, "0 0, 10 1, 20 no 2 fault"},
+			"error after items":           {"{stream: [{times: forever, data: a}], pace: {gap: 10ms}}, fault: {type: error, after: 1 item, item: {event: error, data: {code: 1}}}", nil, `0 a, 10 event: error{"code":1} fault`},
+			"error, its text":             {"{template: false, stream: [{times: 2, line: '{{a}}'}]}, fault: {type: error, item: {line: '{{method}}'}}", nil, "0 {{a}}GET fault"},
+			"stall":                       {"{stream: [{times: 4, data: a}], pace: {gap: 10ms}, heartbeat: 15ms}, fault: {type: stall}", nil, "0 a, 10 a, 3600000  max-duration"},
+			"stall after a time":          {"{stream: [{times: forever, data: a}], pace: {gap: 10ms}, max-duration: 1m}, fault: {type: stall, after: 15ms}", nil, "0 a, 10 a, 60000  max-duration"},
+			"stall after the last item":   {"{stream: [{times: 2, data: a}], max-duration: 1m}, fault: {type: stall, after: 2 items}", nil, "0 aa, 60000  max-duration"},
+			"stall before the first":      {"{stream: [{times: 2, data: a}], pace: {first: 5ms, shared: 10/s}, max-duration: 1m}, fault: {type: stall, after: 0 items}", nil, "5 , 60000  max-duration"},
+			"never":                       {"{stream: [{times: 4, data: a}]}, fault: {type: stall, rate: 0}", nil, "0 aaaa complete"},
+			"speeds":                      {"{stream: [{times: 3, data: a}]}, fault: {type: slow-body, bytes-per-second: {min: 900, max: 900}}", nil, "0 a, 10 a, 20 a complete"},
+			"cut":                         {"{stream: [{times: 2, line: a}], cut: {rate: 100%, pause: 5ms}, pace: {gap: 10ms}}", nil, "0 a, 5 , 10 a, 15  complete"},
+			"cut, without a pause":        {"{stream: [{line: a}], cut: {rate: 1}}", nil, "0 a, 0  complete"},
+			"cut, overdue":                {"{stream: [{times: 2, line: a}], cut: {rate: 1, pause: 15ms}, pace: {gap: 10ms}, max-duration: 12ms}", nil, "0 a, 15  max-duration"},
 			"shared, alone":               {"{stream: [{times: 3, data: a}], pace: {gap: 10ms, shared: 1000/s}}", nil, "0 a, 10 a, 20 a complete"},
 			"shared, beyond":              {"{stream: [{times: 3, data: a}], pace: {gap: 10ms, shared: 50/s}}", nil, "0 a, 20 a, 40 a complete"},
 			"shared, at once":             {"{stream: [{data: a}, {data: b, after: 0ms}, {data: c}], pace: {shared: 50/s}}", nil, "0 ab, 20 c complete"},
@@ -175,7 +198,25 @@ func TestFlow_NoLatency(t *testing.T) {
 		if got, want := sends(opened(t, s, "/"), time.Now()), "0 "+strings.Repeat("a", 100)+" complete"; got != want {
 			t.Errorf("got %s", got)
 		}
+		if err := s.Apply(config.Parse("m.yml", []byte("- endpoint: {path: /, response: {stream: [{times: 4, line: a}], cut: {rate: 1, pause: 1m}}, fault: {type: stall}}"))); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := sends(opened(t, s, "/"), time.Now()), "0 a, 0 a, 0  fault"; got != want {
+			t.Errorf("a stall: got %s", got)
+		}
 	})
+}
+
+// Without faults no stream is cut, and no item of one.
+func TestFlow_NoFaults(t *testing.T) {
+	s := newServer(t, compile.Options{NoFaults: true})
+	if err := s.Apply(config.Parse("m.yml", []byte("- endpoint: {path: /, response: {stream: [{times: 4, data: a}], cut: {rate: 1}}, fault: {type: stall}}"))); err != nil {
+		t.Fatal(err)
+	}
+	b, ended := opened(t, s, "/").step(nil, true)
+	if got := string(b); got != strings.Repeat("data: a\n\n", 4) || !ended {
+		t.Errorf("got %q", got)
+	}
 }
 
 // A client that says which event it got last gets those after it.

@@ -35,9 +35,8 @@ func (s *Server) stream(c *call, begun time.Time, wait traffic.Wait) {
 	if f.stream.MaxDuration > 0 {
 		f.ends = begun.Add(f.stream.MaxDuration)
 	}
-	if f.until = f.head; f.fault != nil {
-		c.fault, c.Trace.Fault = f.fault, f.fault.Kind
-	}
+	f.prepare()
+	f.until = f.head
 	if counts := f.counts(); counts != nil {
 		counts.Open()
 	}
@@ -65,7 +64,7 @@ func (f *flow) begin(b []byte, now time.Time, room bool) []byte {
 	begin := len(b)
 	c.Reply.Streamed = true
 	b = f.appendHead(b)
-	if !room || f.bare || f.item == nil || now.Before(f.due) || f.isCut() {
+	if !room || f.bare || f.item == nil || now.Before(f.due) || f.strike(now) || f.stalled {
 		return b
 	}
 	if b = f.appendItem(b, now); f.sent.End == record.EndBroken && f.sent.Items == 0 {

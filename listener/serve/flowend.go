@@ -11,8 +11,9 @@ import (
 
 // recycle returns the flow to the pool.
 func (f *flow) recycle() {
-	cursor := f.cursor
+	cursor, second := f.cursor, f.second[:0]
 	*f = flow{cursor: cursor}
+	f.second = second
 	flows.Put(f)
 }
 
@@ -28,7 +29,7 @@ func (f *flow) fail() {
 
 // isBroken reports whether the client is to notice that the reply is incomplete.
 func (f *flow) isBroken() bool {
-	return (f.sent.End == record.EndBroken || f.sent.End == record.EndFault) && !f.whole
+	return (f.sent.End == record.EndBroken || f.sent.End == record.EndFault && f.fault.Breaks) && !f.whole
 }
 
 // finish ends the reply: it passes the place on, sends the webhooks, and records the request.
@@ -37,7 +38,7 @@ func (f *flow) finish(left bool) {
 	if left && f.sent.End == "" {
 		f.sent.End = record.EndClient
 	}
-	if left = left && !f.headed; f.held.Capacity != nil && f.sent.End != record.EndClient {
+	if left = left && !f.headed; f.held.Capacity != nil && f.sent.End != record.EndClient && !f.stalled {
 		f.held.Ends = earliest(f.dueAt(), time.Now()) // an item that is left out was due later
 	}
 	f.settle(left)
@@ -74,9 +75,7 @@ func (f *flow) close(left bool) {
 // settle passes the place on, and records the request.
 func (f *flow) settle(left bool) {
 	f.held.Leave()
-	if f.clock != nil && f.sent.Items > 0 {
-		f.clock.Leave(f.stream.Demand)
-	}
+	f.leaveClock()
 	f.sent.Took = time.Since(f.begun)
 	f.call.Trace.Streamed = f.sent
 	if counts := f.counts(); counts != nil {

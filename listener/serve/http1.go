@@ -95,7 +95,7 @@ func (c *call) sendSpoilt(x *wire.Exchange) error {
 	case err != nil:
 		return err
 	case c.fault.Kind == wire.Slow:
-		return x.Conn.WriteSlowly(body, c.fault.Pace)
+		return x.Conn.WriteSlowly(body, c.fault.Speed(c.Random.Float64()))
 	}
 	return x.Conn.WriteHalf(body)
 }

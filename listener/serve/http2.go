@@ -179,7 +179,7 @@ func (s streams) send(c *call, st *h2.Stream, a *compile.Response) {
 	case c.fault != nil && c.fault.Kind == h2.Truncate:
 		st.Spoil(h2.Truncate)
 	case c.fault != nil && c.fault.Kind == wire.Slow && len(body) > 0:
-		st.SendSlowly(block, body, c.fault.Pace)
+		st.SendSlowly(block, body, c.fault.Speed(c.Random.Float64()))
 		return
 	}
 	st.Send(block, body)
@@ -205,9 +205,9 @@ func (s streams) sendPieces(c *call, st *h2.Stream, block []byte) {
 	case io.EOF:
 		st.End()
 	case errCut:
-		st.Break()
+		st.Break(false)
 	default:
-		st.Break()
+		st.Break(false)
 		s.logBroken(c, err)
 	}
 }

@@ -22,6 +22,7 @@ type pieces struct {
 	split events.Splitter
 	sent  int64
 	items int               // events that were sent, or lines, or pieces of any other body
+	speed int               // bytes a second of a slow body
 	free  time.Time         // when a slow body has room for more
 	given *compile.Response // whose webhooks follow the end; nil for none
 	kept  []byte            // the body so far, for these webhooks
@@ -39,6 +40,9 @@ func (c *call) beginPieces(a *compile.Response) {
 	c.Reply.Streamed = x.Streamed && !c.isHead() && (fault == nil || !fault.IsBeforeHead()) &&
 		(!x.Whole || framed && (fault != nil || len(a.Hooks) > 0))
 	c.buffered = c.buffered && !c.Reply.Streamed
+	if c.Reply.Streamed && fault != nil && fault.Kind == wire.Slow {
+		x.speed = fault.Speed(c.Random.Float64())
+	}
 	x.split = events.Splitter{Framing: x.Framing}
 	x.keeps = c.Reply.Streamed && !framed && len(a.Hooks) > 0
 }
@@ -48,7 +52,7 @@ func (c *call) beginPieces(a *compile.Response) {
 func (c *call) nextPiece(b []byte) (n int, err error) {
 	x, f := c.passing, c.fault
 	if f != nil && f.Kind == wire.Slow {
-		b = b[:min(len(b), max(f.Pace/20, 1))] // of a twentieth of a second
+		b = b[:min(len(b), max(x.speed/20, 1))] // of a twentieth of a second
 	}
 	switch {
 	case len(x.rest) > 0:
@@ -68,25 +72,26 @@ func (c *call) nextPiece(b []byte) (n int, err error) {
 	switch {
 	case f == nil:
 	case f.Kind == wire.Slow && n > 0:
-		x.free = latest(x.free, time.Now()).Add(time.Duration(float64(n) / float64(f.Pace) * float64(time.Second)))
+		x.free = latest(x.free, time.Now()).Add(time.Duration(float64(n) / float64(x.speed) * float64(time.Second)))
 		if c.peer.WaitUntil(x.free) {
 			x.capture.End(x.Exchange, recording.CodeLeft, record.StatusLeft)
 			return 0, upstream.ErrLeft
 		}
 	case f.Kind == wire.Truncate:
-		n, err = x.cut(b[:n], err)
+		most, _ := f.Place(-1)
+		n, err = x.cut(b[:n], err, most)
 	}
 	return n, err
 }
 
-// cut returns how much of b is sent before a fault ends the answer: after some events, or else at its end, which the
+// cut returns how much of b is sent before a fault ends the answer: after most events, or else at its end, which the
 // client must not take for complete.
-func (x *passing) cut(b []byte, err error) (int, error) {
+func (x *passing) cut(b []byte, err error, most int) (int, error) {
 	if x.sent += int64(len(b)); x.sent == x.Length && len(b) > 0 {
 		b, err = b[:len(b)-1], io.EOF
 	}
 	for from := 0; ; x.items++ {
-		if x.items >= mostBeforeCut {
+		if x.items >= most {
 			return from, errCut
 		}
 		size := x.split.Next(b[from:])

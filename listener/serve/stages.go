@@ -134,6 +134,9 @@ func (s *Server) disturb(a *compile.Response, c *call, notify bool) {
 			given = chosen
 		}
 	}
+	if w.fault != nil && w.fault.OnlyStreams && c.flow == nil {
+		w.fault, drawn.Fault = nil, nil
+	}
 	if notify {
 		w.given = given
 	}

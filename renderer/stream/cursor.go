@@ -78,6 +78,14 @@ func (c *Cursor) Next(r *matcher.Request) (next *Item, ok bool) {
 	return nil, false
 }
 
+// Replace replaces the present item and all after it by the first item of another stream.
+func (c *Cursor) Replace(by *Items, r *matcher.Request) {
+	index := c.index
+	by.Begin(c)
+	c.index = index - 1
+	c.Next(r)
+}
+
 // holds evaluates the condition of a node.
 func (c *Cursor) holds(n *node, r *matcher.Request) bool {
 	if n.cond == nil {

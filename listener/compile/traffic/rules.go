@@ -62,12 +62,12 @@ func NewRules(e *item.Endpoint, params []string, counts *Counts, o Options) *Rul
 	}
 	name := record.Name(e)
 	if len(e.Responses) == 0 {
-		r.outcomes = []outcome{{NewLatency(e.Latency, name), newFault(e.Fault)}}
+		r.outcomes = []outcome{{NewLatency(e.Latency, name), newFault(e.Fault, o)}}
 		return r
 	}
 	for i := range e.Responses { // settings that a response omits are taken from the endpoint
 		p := e.Responses[i].Group.Over(e.Group)
-		r.outcomes = append(r.outcomes, outcome{NewLatency(p.Latency, OutcomeName(name, i)), newFault(p.Fault)})
+		r.outcomes = append(r.outcomes, outcome{NewLatency(p.Latency, OutcomeName(name, i)), newFault(p.Fault, o)})
 	}
 	r.choice(e)
 	return r

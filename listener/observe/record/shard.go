@@ -59,8 +59,8 @@ const (
 
 // The numbers of the faults that are counted: those of policy.FaultTypes, followed by these.
 const (
-	failureNumber = 5 // injected 500
-	timeoutNumber = 6 // injected 504
+	failureNumber = 7 // injected 500
+	timeoutNumber = 8 // injected 504
 )
 
 // faultNames returns the names of the faults, indexed by number.

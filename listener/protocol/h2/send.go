@@ -28,9 +28,7 @@ func (s *Stream) Send(block, body []byte) {
 	case Reset:
 		c.reset(s, resetCode)
 	case ResetConnection:
-		c.over, c.cut = true, true
-		c.close(s)
-		_ = c.nc.SetReadDeadline(past) // the goroutine that reads resets it
+		c.resetAll(s)
 	case Empty: // the end of a response that never began
 		c.out = appendFrame(c.out, 0, dataFrame, endStream, s.id)
 		c.finish(s)
@@ -50,6 +48,13 @@ func (s *Stream) Send(block, body []byte) {
 	if !s.inline {
 		c.flush(byAnyone)
 	}
+}
+
+// resetAll makes the goroutine that reads reset the connection, on behalf of a stream.
+func (c *conn) resetAll(s *Stream) {
+	c.over, c.cut = true, true
+	c.close(s)
+	_ = c.nc.SetReadDeadline(past)
 }
 
 // SendSlowly sends a response, and its body at the given pace, in bytes per second. It returns when
@@ -189,13 +194,18 @@ func (s *Stream) End() {
 	}
 }
 
-// Break ends the response so that the client notices that it is incomplete.
-func (s *Stream) Break() {
+// Break ends the response so that the client notices that it is incomplete: with a reset of the stream, or of the
+// whole connection.
+func (s *Stream) Break(connection bool) {
 	c := s.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !s.closed {
-		c.reset(s, resetCode)
+		if connection {
+			c.resetAll(s)
+		} else {
+			c.reset(s, resetCode)
+		}
 		if !s.inline {
 			c.flush(byAnyone)
 		}

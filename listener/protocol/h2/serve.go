@@ -126,6 +126,10 @@ func (c *conn) end(err error) {
 	}
 	c.flush(byAnyone)
 	if reset, ok := c.nc.(interface{ Reset() }); ok && c.cut {
+		for c.writing { // closing during a write would not reset it
+			_ = c.nc.SetWriteDeadline(past)
+			c.free.Wait()
+		}
 		reset.Reset()
 	}
 	for c.writing {

@@ -115,6 +115,7 @@ type ending struct {
 	parting   bool   // the closing notice is being sent or was sent
 	spoils    string // the fault to apply to the response when it is written; "" if none
 	struck    bool   // a fault has ended the connection
+	resets    bool   // it ends with RST
 }
 
 // part is what a connection is read for. Each part has its own timeout, which starts when the part

@@ -95,6 +95,9 @@ func (c *Connection) end(err error) error {
 	}
 	if err == errClosed {
 		err = nil
+	} else if c.resets {
+		c.release()
+		c.cut()
 	} else if closing := c.Close(); err == nil {
 		err = closing
 	}

@@ -18,6 +18,10 @@ func (c *Connection) Reset() {
 	c.cut()
 }
 
+// Break makes the connection end after what is being sent so that the client notices that its response is incomplete:
+// with RST, or without the closing notice of TLS.
+func (c *Connection) Break(resets bool) { c.struck, c.abrupt, c.resets = true, true, resets }
+
 // WriteHalf writes half of a body, rounded down, after its head, and ends the connection with an
 // error.
 func (c *Connection) WriteHalf(body []byte) error {
