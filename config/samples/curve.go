@@ -5,7 +5,6 @@ package samples
 import (
 	"math"
 	"slices"
-	"sort"
 	"strconv"
 	"time"
 )
@@ -44,26 +43,6 @@ var nines = []float64{99.9, 99.99, 99.999, 99.9999, 99.99999, 99.999999}
 func Of(lengths []time.Duration) Curve {
 	slices.Sort(lengths)
 	return curve(int64(len(lengths)), func(i int64) time.Duration { return lengths[i] })
-}
-
-// counted is a length and the number of samples with that length.
-type counted struct {
-	length time.Duration
-	count  int64
-}
-
-// ofCounted returns the curve of samples that are counted by their length.
-func ofCounted(all []counted) Curve {
-	slices.SortFunc(all, func(a, b counted) int { return int(min(1, max(-1, a.length-b.length))) })
-	sums := make([]int64, len(all)) // samples up to each length
-	var n int64
-	for i, c := range all {
-		n += c.count
-		sums[i] = n
-	}
-	return curve(n, func(i int64) time.Duration {
-		return all[sort.Search(len(sums), func(k int) bool { return sums[k] > i })].length
-	})
 }
 
 // curve returns the curve of n samples, an empty one for none; at returns the i-th smallest.
@@ -116,18 +95,6 @@ func ranksOf(n int64) []float64 {
 
 // rounded rounds a rank to six decimal places, the most that are written.
 func rounded(rank float64) float64 { return math.Round(rank*1e6) / 1e6 }
-
-// Shift returns the curve with a time subtracted from all lengths, which do not fall below zero.
-func (c Curve) Shift(less time.Duration) Curve {
-	if less == 0 {
-		return c
-	}
-	shifted := Curve{Count: c.Count, Min: max(0, c.Min-less), Max: max(0, c.Max-less), Points: slices.Clone(c.Points)}
-	for i := range shifted.Points {
-		shifted.Points[i].Length = max(0, shifted.Points[i].Length-less)
-	}
-	return shifted
-}
 
 // Key returns the name of a percentile in configurations: p99.9.
 func (p Point) Key() string { return "p" + strconv.FormatFloat(p.Rank, 'f', -1, 64) }

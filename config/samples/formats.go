@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"path/filepath"
 	"regexp"
@@ -98,14 +99,19 @@ func (l *lines) hdr(o Options) (Curve, error) {
 	if err != nil {
 		return Curve{}, err
 	}
-	all := make([]counted, 0, len(counts))
-	for value, n := range counts {
+	values := slices.Sorted(maps.Keys(counts))
+	sums, n := make([]int64, len(values)), int64(0) // samples up to each value
+	for i, value := range values {
 		if value < 0 || float64(value)*float64(o.Unit) > float64(MaxLength) {
 			return Curve{}, &Problem{What: fmt.Sprintf("has the value %d, which is longer than 24h with a unit of %v", value, o.Unit)}
 		}
-		all = append(all, counted{time.Duration(value) * o.Unit, n})
+		n += counts[value]
+		sums[i] = n
 	}
-	return ofCounted(all), nil
+	return curve(n, func(i int64) time.Duration {
+		at, _ := slices.BinarySearch(sums, i+1)
+		return time.Duration(values[at]) * o.Unit
+	}), nil
 }
 
 // table reads a column of a table. The first row names the columns if o names a column, or if its

@@ -28,10 +28,8 @@ func length(text string, unit time.Duration) (time.Duration, string) {
 			return 0, fmt.Sprintf("%q is not a duration; expected a number, or a duration such as 8.1ms", wording.Clip(text))
 		case unit == 0:
 			return 0, fmt.Sprintf("%q has no unit; expected a duration such as 8.1ms, or unit: ms next to from", wording.Clip(text))
-		case f*float64(unit) > float64(MaxLength):
-			return 0, fmt.Sprintf("%q is longer than 24h", wording.Clip(text))
 		}
-		d = time.Duration(f*float64(unit) + 0.5)
+		d = time.Duration(min(f*float64(unit)+0.5, float64(2*MaxLength)))
 	}
 	if d < 0 || d > MaxLength {
 		return 0, fmt.Sprintf("%q is outside of 0 to 24h", wording.Clip(text))

@@ -208,12 +208,12 @@ func (g *group) setLatency(m *syntax.Node, records []*record) {
 	}
 	var lengths []time.Duration
 	for _, r := range records {
-		switch {
-		case !r.timed:
-		case g.opts.Last:
-			lengths = append(lengths, time.Duration(r.last)*time.Microsecond)
-		default:
-			lengths = append(lengths, time.Duration(r.first)*time.Microsecond)
+		took := r.first
+		if g.opts.Last {
+			took = r.last
+		}
+		if r.timed {
+			lengths = append(lengths, max(0, time.Duration(took)*time.Microsecond-g.opts.Subtract))
 		}
 	}
 	if len(lengths) == 0 {
@@ -222,7 +222,7 @@ func (g *group) setLatency(m *syntax.Node, records []*record) {
 	if len(lengths) < knownBelow {
 		g.few++
 	}
-	c := samples.Of(lengths).Shift(g.opts.Subtract)
+	c := samples.Of(lengths)
 	latency := draft.Flow(Latency(c))
 	if len(lengths) > 1 {
 		draft.Comment(latency, wording.Count(len(lengths), "sample"))

@@ -148,7 +148,7 @@ func (g *group) setPace(m *syntax.Node, records []*record) *syntax.Node {
 		_, items := g.items(r)
 		for i, p := range items {
 			if at := time.Duration(p[1]) * time.Microsecond; i == 0 {
-				first = append(first, at)
+				first = append(first, max(0, at-g.opts.Subtract))
 			} else {
 				gaps = append(gaps, at-time.Duration(items[i-1][1])*time.Microsecond)
 			}
@@ -160,7 +160,7 @@ func (g *group) setPace(m *syntax.Node, records []*record) *syntax.Node {
 	if len(first) < knownBelow {
 		g.few++
 	}
-	pace := draft.NewMap("first", draft.Flow(Latency(samples.Of(first).Shift(g.opts.Subtract))))
+	pace := draft.NewMap("first", draft.Flow(Latency(samples.Of(first))))
 	if len(gaps) > 0 {
 		gap := draft.Flow(Latency(samples.Of(gaps)))
 		pace.Set("gap", draft.Comment(gap, wording.Count(len(gaps), "sample")))
