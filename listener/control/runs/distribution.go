@@ -3,17 +3,10 @@ package runs
 import (
 	"math"
 	"reflect"
-	"time"
 
 	"mockserver/internal/histogram"
 	"mockserver/listener/observe/verdict"
 )
-
-// Bucket contains how many durations were above the end of the previous bucket and at most End.
-type Bucket struct {
-	End   float64 `json:"end" doc:"upper bound of the bucket, in milliseconds; 0 for none"`
-	Count uint64  `json:"count" doc:"number of values in the bucket, above the bound of the one before"`
-}
 
 // distributions lists the distributions of a run, in the order of the fields of verdict.Times.
 var distributions = func() (list [17]struct{ name, title string }) {
@@ -22,29 +15,6 @@ var distributions = func() (list [17]struct{ name, title string }) {
 	}
 	return list
 }()
-
-// Histograms contains the distributions by length. A distribution is empty if nothing was timed.
-type Histograms struct{ verdict.Times[[]Bucket] }
-
-// bucketsOf returns the buckets of a distribution. They end at 1, 2 and 5 times powers of ten, from
-// 1 µs to 50 s. The last one has no end.
-func bucketsOf(l histogram.Snapshot) []Bucket {
-	if l.Count == 0 {
-		return []Bucket{}
-	}
-	var ends []time.Duration
-	for power := time.Microsecond; power <= 10*time.Second; power *= 10 {
-		ends = append(ends, power, 2*power, 5*power)
-	}
-	buckets := make([]Bucket, len(ends)+1)
-	var before uint64
-	for i, n := range l.Buckets(ends) {
-		buckets[i] = Bucket{End: verdict.Milliseconds(ends[i]), Count: n - before}
-		before = n
-	}
-	buckets[len(ends)].Count = l.Count - before
-	return buckets
-}
 
 // Percentile is one point of a distribution: Percentile percent of the durations were at most MS.
 type Percentile struct {

@@ -42,7 +42,7 @@ func reportOf(parts []*Totals) *Report {
 	busiest := endpointsOf(parts, total.Seconds)
 	report.Endpoints = append(report.Endpoints, busiest[:min(len(busiest), endpointsReported)]...)
 	report.OtherEndpoints = len(busiest) - len(report.Endpoints)
-	report.Histograms.Times, report.Percentiles.Times = verdict.TimesAs(&sum, bucketsOf), verdict.TimesAs(&sum, percentilesOf)
+	report.Percentiles.Times = verdict.TimesAs(&sum, percentilesOf)
 	report.Unmatched, report.OtherUnmatched = unmatchedOf(parts)
 	return report
 }

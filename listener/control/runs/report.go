@@ -32,7 +32,6 @@ type Report struct {
 	Dependences    Dependences        `json:"dependences,omitempty" doc:"figures of the whole run that depend on each other over time, by name; their intervals allow for it"`
 	Endpoints      []EndpointReport   `json:"endpoints" doc:"endpoints that had requests, the busiest first, at most 500"`
 	OtherEndpoints int                `json:"other_endpoints" doc:"how many more endpoints had requests"`
-	Histograms     Histograms         `json:"histograms" doc:"distributions of the run"`
 	Percentiles    Percentiles        `json:"percentiles" doc:"percentile curves of the run"`
 	Timeline       []Point            `json:"timeline" doc:"the run over time, at most 1200 points"`
 	Unmatched      []UnmatchedReport  `json:"unmatched" doc:"requests that no endpoint answered, the most frequent first, at most 100 kinds"`
