@@ -3,6 +3,7 @@ package http1
 import (
 	"bytes"
 	"net/netip"
+	"slices"
 	"unsafe"
 
 	"mockserver/internal/ascii"
@@ -18,12 +19,8 @@ func HostPort(b []byte) (port []byte, ok bool) {
 	if i := bytes.IndexByte(b[from:], ':'); i >= 0 {
 		name, port = b[:from+i], b[from+i:]
 	}
-	for i, c := range port {
-		if i > 0 && (c < '0' || '9' < c) {
-			return port, false
-		}
-	}
-	return port, isHostName(name)
+	digits := port[min(1, len(port)):]
+	return port, isHostName(name) && !slices.ContainsFunc(digits, func(c byte) bool { return c < '0' || '9' < c })
 }
 
 // hostBytes are the bytes that a host name may contain, RFC 3986 section 3.2.2.
