@@ -26,8 +26,8 @@ type Content struct {
 // document.
 func (m *Maker) Content(declared string, source *openapi3.MediaType, way direction, pointer string) *Content {
 	c := &Content{m, sentType(declared), source.Schema, source.Encoding, way, source, pointer}
-	if c.schema == nil && source.ItemSchema != nil {
-		c.schema = &openapi3.SchemaRef{Value: &openapi3.Schema{Type: &openapi3.Types{"array"}, Items: source.ItemSchema}}
+	if source.ItemSchema != nil && (c.schema == nil || isSequence(jsonvalue.BaseType(c.Media))) {
+		c.schema = ofItems(source, c.Media)
 	}
 	if c.schema != nil && c.schema.Value == nil {
 		c.schema = nil

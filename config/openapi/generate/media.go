@@ -77,8 +77,10 @@ func (c *Content) encode(v any) []byte {
 		}
 		return []byte(s)
 	case base == "text/event-stream":
-		return lines(v, "data: ", "\n\n")
-	case base == "application/x-ndjson" || base == "application/ndjson" || base == "application/jsonl" || base == "application/json-seq":
+		return c.sequence(v)
+	case base == "application/json-seq": // RFC 7464
+		return lines(v, "\x1e", "\n")
+	case isSequence(base):
 		return lines(v, "", "\n")
 	case base == "text/csv":
 		if text, ok := table(v); ok {
@@ -86,6 +88,11 @@ func (c *Content) encode(v any) []byte {
 		}
 	}
 	return jsonvalue.Append(nil, v)
+}
+
+// isSequence reports whether a body of a media type is a sequence of items.
+func isSequence(base string) bool {
+	return slices.Contains([]string{"text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl", "application/json-seq"}, base)
 }
 
 // lines writes each item of an array separately, between before and after.
