@@ -531,7 +531,16 @@ func TestStream_Ends(t *testing.T) {
     path: /:id
     capacity: {concurrent: 1, queue: 10}
     response: {stream: [{times: 3, line: {n: "{{loop.index}}"}}], pace: {gap: 5ms}}
-    webhooks: [{url: "%s", body: "{{path-params.id}} {{response.status}}", sleep-time: 0s}]
+    webhooks: [{url: "%[1]s", if: response.duration >= 10, body: "{{path-params.id}} {{response.status}} {{response.items}} {{response.end}}", sleep-time: 0s}]
+- endpoint:
+    path: /faulty/:id
+    response: {stream: [{times: 3, line: a}]}
+    fault: {type: truncate, after: 2 items}
+    webhooks: [{url: "%[1]s", body: "{{path-params.id}} {{response.status}} {{response.items}} {{response.end}}", sleep-time: 0s}]
+- endpoint:
+    path: /whole/:id
+    response: {body: a}
+    webhooks: [{url: "%[1]s", body: "{{path-params.id}} {{response.items|default:0}}", sleep-time: 0s}]
 `, target.URL)), listener.Options{Record: &record.Options{}, AccessLog: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	conn := dial(t, server, "GET /1 HTTP/1.1\r\nHost: a\r\n\r\n")
 	if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil {
@@ -543,13 +552,16 @@ func TestStream_Ends(t *testing.T) {
 	c.get(1, "/2")
 	for f := c.until(1, http2.FrameData); !f.(*http2.DataFrame).StreamEnded(); f = c.until(1, http2.FrameData) {
 	}
-	for i := range 2 {
-		if got, want := <-hook, fmt.Sprint(i+1, " 200"); got != want {
+	for i, want := range []string{`1 200 3 "complete"`, `2 200 3 "complete"`, `3 200 2 "fault"`, "4 0"} {
+		if i >= 2 {
+			_, _, _, _ = askOnce(t, server.URL()+[]string{"/faulty/3", "/whole/4"}[i-2])
+		}
+		if got := <-hook; got != want {
 			t.Errorf("the webhook has %q, want %q", got, want)
 		}
 	}
 	until(t, "both are counted and logged", func() bool {
 		c := server.Counts()
-		return c.InFlight == 0 && c.Endpoints[0].Statuses[200] == 2 && strings.Count(log.String(), "status=200 bytes=") == 2
+		return c.InFlight == 0 && c.Endpoints[0].Statuses[200] == 2 && strings.Count(log.String(), "status=200 bytes=") == 4
 	})
 }

@@ -54,6 +54,15 @@ type Response interface {
 	// HeaderValue returns the first value of a header field, whatever the case of its name.
 	HeaderValue(name string) (value []byte, ok bool)
 	Content() []byte // the body
+	// Ended returns how a streamed response ended; nil for any other.
+	Ended() *StreamEnd
+}
+
+// StreamEnd is what a streamed response has sent, and how it ended.
+type StreamEnd struct {
+	Items    int
+	Duration time.Duration
+	End      string // "complete" and the like
 }
 
 // Peer is the connection on which a request was received.

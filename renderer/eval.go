@@ -100,7 +100,7 @@ func (e *expr) find(r *matcher.Request, fr *frame) value.Value {
 		return e.call(r, fr)
 	case opRow:
 		return e.fromRow(r)
-	case opResponse, opResponseStatus, opResponseHeader:
+	case opResponse, opResponseStatus, opResponseHeader, opResponseStream:
 		return e.fromResponse(r)
 	}
 	return e.read(r)
@@ -131,6 +131,19 @@ func (e *expr) fromRow(r *matcher.Request) value.Value {
 	return walk(value.OfJSON(r.Rows[e.index], r), e.steps, r)
 }
 
+// ofStream returns response.items, response.duration in milliseconds, or response.end.
+func ofStream(s *matcher.StreamEnd, name string, r *matcher.Request) value.Value {
+	switch {
+	case s == nil:
+		return value.Value{}
+	case name == "items":
+		return value.OfInt(int64(s.Items), r)
+	case name == "duration":
+		return value.OfInt(s.Duration.Milliseconds(), r)
+	}
+	return value.OfText([]byte(s.End))
+}
+
 // fromResponse returns a value of the response.
 func (e *expr) fromResponse(r *matcher.Request) value.Value {
 	switch {
@@ -140,6 +153,8 @@ func (e *expr) fromResponse(r *matcher.Request) value.Value {
 		return value.OfInt(int64(r.Response.StatusCode()), r)
 	case e.op == opResponseHeader:
 		return optional(r.Response.HeaderValue(e.name))
+	case e.op == opResponseStream:
+		return ofStream(r.Response.Ended(), e.name, r)
 	}
 	body := r.Response.Content()
 	if v := r.ResponseJSON(); v.Kind != json.Missing {

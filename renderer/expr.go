@@ -41,6 +41,7 @@ const (
 	opResponse
 	opResponseStatus
 	opResponseHeader
+	opResponseStream
 )
 
 // expr is a compiled expression: the source of its value, and the filters applied to it.

@@ -177,8 +177,10 @@ func (s *scanner) response(t token, rest string) (e expr, ok, known bool) {
 		if ok && len(steps) == 1 {
 			return expr{op: opResponseHeader, name: steps[0].key}, true, true
 		}
+	case (part == "items" || part == "duration" || part == "end") && after == "":
+		return expr{op: opResponseStream, name: part}, true, true
 	case part == "body" && s.scope.Streamed:
-		s.fail(t.offset, "%q: a stream has no body to refer to; expected response.status or response.headers.NAME", t.text)
+		s.fail(t.offset, "%q: a stream has no body to refer to; expected response.items, response.status or response.headers.NAME", t.text)
 		return e, false, true
 	case part == "body":
 		steps, ok := s.steps(t, after)

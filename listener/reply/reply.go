@@ -35,8 +35,9 @@ type Reply struct {
 	Passed *Passed
 	// Streamed means that a body follows whose length is not known.
 	Streamed bool
-	Refusal  *Refusal // the message of the server's own error replies; nil for a declared reply
-	Coded    *Coded   // for a body from another server, or a recorded one; nil for any other
+	End      *matcher.StreamEnd // how that ended; nil before, and for any other reply
+	Refusal  *Refusal           // the message of the server's own error replies; nil for a declared reply
+	Coded    *Coded             // for a body from another server, or a recorded one; nil for any other
 
 	text []byte // rendered values of fields
 }
@@ -141,6 +142,9 @@ func (p *Reply) Has(name string) bool {
 	}
 	return false
 }
+
+// Ended returns how a streamed reply ended; nil for any other.
+func (p *Reply) Ended() *matcher.StreamEnd { return p.End }
 
 // StatusCode returns the status.
 func (p *Reply) StatusCode() int { return p.Status }

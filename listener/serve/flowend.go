@@ -7,6 +7,7 @@ import (
 
 	"mockserver/listener/observe/record"
 	"mockserver/listener/reply"
+	"mockserver/matcher"
 )
 
 // recycle returns the flow to the pool.
@@ -59,7 +60,8 @@ func (f *flow) close(left bool) {
 			f.panicked(p)
 		}
 	}()
-	if f.given != nil && f.headed {
+	if f.given != nil && len(f.given.Hooks) > 0 && f.headed {
+		c.Reply.End = &matcher.StreamEnd{Items: f.sent.Items, Duration: f.sent.Took, End: f.sent.End}
 		s.notify(f.given, c)
 	}
 	if s.AccessLog {
