@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"mockserver/internal/http1"
 	"mockserver/listener/compile"
 	"mockserver/listener/compile/traffic"
 	"mockserver/listener/observe/record"
@@ -48,6 +47,7 @@ type flow struct {
 	bare    bool      // only the head is sent
 	closes  bool      // the connection closes after the reply
 	coded   bool      // each item is a chunk of HTTP/1.1
+	trails  bool      // a trailer follows the items
 }
 
 var flows = sync.Pool{New: func() any { return new(flow) }}
@@ -236,7 +236,7 @@ func (f *flow) Continue(b []byte, left bool) (out []byte, next time.Time, last b
 		conn.Break(f.sent.End == record.EndFault && f.fault.Kind == reset)
 	}
 	if f.coded && !broken {
-		out = append(out, http1.LastChunk...)
+		out = f.appendLast(out)
 	}
 	last = f.closes || broken || f.call.server.Stopping.Load() || conn.IsOld()
 	f.finish(false)
@@ -282,6 +282,7 @@ func (f *flow) put(st *h2.Stream) (until time.Time) {
 		}
 		st.Break(f.sent.End == record.EndFault && f.fault.OfConnection)
 	case room && (ended || len(out) > 0):
+		f.trail(st, ended)
 		st.Put(out, ended)
 	}
 	if until = f.until; ended {

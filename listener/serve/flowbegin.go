@@ -80,6 +80,7 @@ func (f *flow) appendHead(b []byte) []byte {
 	c, s := f.call, f.call.server
 	f.limit.Write(&c.Reply)
 	s.completeHead(c)
+	f.announce()
 	conn, _ := c.peer.(*wire.Connection)
 	if conn == nil {
 		return b

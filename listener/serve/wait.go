@@ -119,7 +119,7 @@ func (s *Server) complete(c *call) {
 // completeHead adds to a reply what does not depend on the endpoint.
 func (s *Server) completeHead(c *call) {
 	if s.ServerTiming {
-		c.Reply.Add("Server-Timing", c.Trace.ServerTiming(time.Since(c.In.Time)))
+		c.Reply.Add(serverTiming, c.Trace.ServerTiming(time.Since(c.In.Time)))
 	}
 	if c.Reply.Passed == nil {
 		s.allowOrigin(c)

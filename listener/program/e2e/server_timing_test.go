@@ -45,6 +45,50 @@ func TestServerTiming_SaysWhatTheTimeWasSpentOn(t *testing.T) {
 	}
 }
 
+// A stream has a trailer with its own figures, over HTTP/1.1 only for a client that takes it.
+func TestServerTiming_OfStreams(t *testing.T) {
+	t.Parallel()
+	form := regexp.MustCompile(`^stream;dur=([0-9.]+);desc="(.*)", late;dur=[0-9.]+, blocked;dur=[0-9.]+$`)
+	for way := range TestedWays() {
+		p := StartBy(t, way, "-c", harness.WriteFile(t, t.TempDir(), "m.yml", `
+- endpoint: {path: /words, response: {stream: [{times: 3, data: a}], pace: {first: 20ms, gap: 1ms}}}
+- endpoint: {path: /large, response: {stream: [{times: 30000, data: "0123456789"}]}}
+- endpoint: {path: /empty, response: {stream: [{times: 0, data: a}]}}
+- endpoint: {path: /plain, response: {body: a}}
+`), "--server-timing")
+		for path, desc := range map[string]string{"/words": "3 items, complete", "/large": "30000 items, complete", "/empty": "0 items, complete", "/plain": ""} {
+			for _, te := range []string{"", "deflate;q=0.5, Trailers"} {
+				if Ways[way] == "HTTP/2.0" && te != "" {
+					te = "trailers"
+				}
+				req, err := http.NewRequest("GET", p.URL+path, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if te != "" {
+					req.Header.Set("TE", te)
+				}
+				resp, err := p.client.Do(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := io.ReadAll(resp.Body); err != nil {
+					t.Error(err)
+				}
+				_ = resp.Body.Close()
+				parts, want := form.FindStringSubmatch(resp.Trailer.Get("Server-Timing")), desc != "" && (te != "" || Ways[way] == "HTTP/2.0")
+				if want != (parts != nil) || want && parts[2] != desc || resp.Header.Get("Server-Timing") == "" {
+					t.Errorf("%s %s %s with TE %q: the trailer is %v, the header %v", way, resp.Proto, path, te, resp.Trailer, resp.Header)
+				} else if want && path == "/words" {
+					if dur, err := strconv.ParseFloat(parts[1], 64); err != nil || dur < 22 {
+						t.Errorf("%s: the stream took %v ms, %v", way, dur, err)
+					}
+				}
+			}
+		}
+	}
+}
+
 // If making a response takes longer than the latency, the request holds its place for that long:
 // the next request waits for that time, and its response says so.
 func TestServerTiming_APlaceIsHeldForAsLongAsTheWorkTakes(t *testing.T) {

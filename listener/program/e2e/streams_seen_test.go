@@ -19,7 +19,7 @@ func TestStreams_AreCounted(t *testing.T) {
 - endpoint: {path: /words, response: {stream: [{times: 4, data: word}, {data: "[DONE]", with: previous}], pace: {first: 20ms, gap: 2ms, shared: 250/s}}}
 - endpoint: {path: /short, response: {stream: [{times: forever, data: a}], pace: {gap: 1h}, max-duration: 20ms}}
 - endpoint: {path: /plain, response: {body: plain}}`)
-			p := StartBy(t, way, "-c", file, "--admin", "127.0.0.1:0").Listening()
+			p := StartBy(t, way, "-c", file, "--admin", "127.0.0.1:0")
 			a := AdminOf(p)
 			for range 3 {
 				p.Get("/words").Want(t, 200, strings.Repeat("data: word\n\n", 4)+"data: [DONE]\n\n")

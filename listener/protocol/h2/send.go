@@ -140,7 +140,7 @@ func (s *Stream) Put(part []byte, last bool) {
 	if s.progress = time.Now(); last {
 		s.ending = endsWhole
 	}
-	if last && len(part) == 0 {
+	if last && len(part) == 0 && s.Trailer == nil {
 		c.out = appendFrame(c.out, 0, dataFrame, endStream, s.id)
 		c.finish(s)
 		return

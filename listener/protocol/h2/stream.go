@@ -17,6 +17,8 @@ type Stream struct {
 	Body                 []byte
 	// Room is a buffer for the body of the response.
 	Room []byte
+	// Trailer is a block of fields that follows a body sent with Put; nil for none.
+	Trailer []byte
 	// Blocks means that the next call of Later.Serve after a wait may block.
 	Blocks bool
 

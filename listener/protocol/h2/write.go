@@ -69,7 +69,7 @@ func (c *conn) part(s *Stream) {
 		return
 	}
 	flags := http2.Flags(0)
-	if s.sent+n == len(s.body) && s.ending == endsWhole {
+	if s.sent+n == len(s.body) && s.ending == endsWhole && s.Trailer == nil {
 		flags = endStream
 	}
 	c.out = append(appendFrame(c.out, n, dataFrame, flags, s.id), s.body[s.sent:s.sent+n]...)
@@ -93,6 +93,9 @@ func (c *conn) conclude(s *Stream) {
 		s.proceed()
 	case s.ending == endsLater:
 	case s.sent == len(s.body):
+		if s.Trailer != nil {
+			c.headers(s.id, s.Trailer, true)
+		}
 		c.finish(s)
 	}
 }
