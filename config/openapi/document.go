@@ -106,7 +106,11 @@ func lacksOperations(root *syntax.Node) syntax.Problem {
 	paths := root.Get("paths")
 	for _, e := range root.Entries {
 		if strings.HasPrefix(e.Name(), "/") {
-			return entryProblem(&e, fmt.Sprintf("%q is next to paths; indent it further, so that it is inside paths", wording.Clip(e.Name()))).Problem
+			where := "next to paths"
+			if paths == nil {
+				where = "a path, but the document has no paths"
+			}
+			return entryProblem(&e, fmt.Sprintf("%q is %s; indent it further, so that it is inside paths", wording.Clip(e.Name()), where)).Problem
 		}
 	}
 	var items []syntax.Entry

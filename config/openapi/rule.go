@@ -36,7 +36,7 @@ func (d *decoding) needs(n *syntax.Node, l *layout) {
 	for _, key := range l.needed {
 		f, value := needed[l.typ][key], n.Get(key)
 		switch {
-		case key == "paths" && d.modern:
+		case key == "paths" && (d.modern || !d.strict): // without operations, see Document.Empty
 		case value == nil || value.Kind == syntax.NullNode:
 			d.fault(n, f, "%s is missing", key)
 		case value.Kind == syntax.TextNode && value.Text.Value == "" && key != "description" && f != badServer,
