@@ -176,16 +176,13 @@ func Fill[T any](d *Decoder, n *syntax.Node, key string, fields []Field[T], into
 		i := slices.IndexFunc(fields, func(f Field[T]) bool { return f.Takes(name) })
 		if i < 0 {
 			hint, meant := d.Hint(at, name, Keys(fields))
-			if hint == "" {
-				meant = meantKey(name, Rows(fields))
-			}
 			takes := func(r Row) bool { return r.Takes(name) }
-			parent := slices.IndexFunc(fields, func(f Field[T]) bool { return slices.ContainsFunc(f.Table, takes) })
-			switch {
-			case hint == "" && meant != "":
-				hint = fmt.Sprintf(" (did you mean %q?)", meant)
-			case hint == "" && parent >= 0: // the key is written one map too high
-				hint = fmt.Sprintf(" (did you mean %q inside %s?)", name, fields[parent].Key)
+			if parent := slices.IndexFunc(fields, func(f Field[T]) bool { return slices.ContainsFunc(f.Table, takes) }); hint == "" && parent >= 0 {
+				hint = fmt.Sprintf(" (did you mean %q inside %s?)", name, fields[parent].Key) // it is one map too high
+			} else if hint == "" {
+				if meant = meantKey(name, Rows(fields)); meant != "" {
+					hint = fmt.Sprintf(" (did you mean %q?)", meant)
+				}
 			}
 			misspelt[meant] = true
 			d.About(Value{Node: e.Key, Key: at}, "unknown key%s; expected one of %s", hint, KeysNear(at, name, Keys(fields)))
