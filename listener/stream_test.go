@@ -517,6 +517,38 @@ func TestStream_Stalls(t *testing.T) {
 	}
 }
 
+// A reload changes no open stream, even if its endpoint is gone.
+func TestStream_AcrossAReload(t *testing.T) {
+	const limited = "- endpoint: {path: /limited, capacity: {concurrent: 2, queue: 0}, response: {stream: [{times: forever, line: a}], pace: {gap: 1ms}}}\n"
+	server := listenertest.Start(t, config.Parse("m.yml", []byte(limited)), listener.Options{Record: &record.Options{}})
+	conn := dial(t, server, "GET /limited HTTP/1.1\r\nHost: a\r\n\r\n")
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := speak(t, server)
+	c.get(1, "/limited")
+	c.until(1, http2.FrameData)
+	for _, next := range []string{limited, "- endpoint: {path: /other, response: {}}\n", limited} {
+		if err := server.Apply(config.Parse("m.yml", []byte(next))); err != nil {
+			t.Fatal(err)
+		}
+		if n := server.Counts().InFlight; n != 2 {
+			t.Errorf("%d streams are open", n)
+		}
+		b := make([]byte, 100)
+		if _, err := io.ReadFull(resp.Body, b); err != nil || strings.Trim(string(b), "a\n") != "" {
+			t.Errorf("got %.100q, %v", b, err)
+		}
+		for range 50 {
+			c.until(1, http2.FrameData)
+		}
+	}
+	_ = conn.Close()
+	_ = c.Close()
+	until(t, "the streams are over", func() bool { return server.Counts().InFlight == 0 })
+}
+
 // A stream is logged and counted once, when it ends, and its webhook goes out then.
 func TestStream_Ends(t *testing.T) {
 	hook := make(chan string, 10)
