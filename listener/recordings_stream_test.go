@@ -52,7 +52,7 @@ func TestRecording_StreamsAreServedAtTheirTimes(t *testing.T) {
 				t.Errorf("%s: the stream took %v, less than %v", name, took, 5*step)
 			}
 		}
-		if err := server.Close(); err != nil {
+		if err := server.Shutdown(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
