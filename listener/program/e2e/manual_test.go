@@ -32,6 +32,7 @@ var notRun = []struct{ command, why string }{
 	{`^(\w+=\S+ )?go test `, "it runs the tests, of which this is one"},
 	{`^(mkdir demo|go mod |cp \.\./mockserver|go get |go run \.$)`, "embed_test.go runs it"},
 	{`-- k6 run |^\./mockserver compare `, "it needs k6; example_load_test.go runs a script of k6, and run_test.go compares"},
+	{`-- wrk |examples/sink.yml --port 3000|localhost:3000/`, "it needs wrk and a minute; run_test.go runs the script for a second"},
 	{`/install.sh `, "it needs a release; deploy_packages_test.go runs the script"},
 	{benchmarks, "it measures for a minute or so, and bench_test.go for less; that there are its flags is tested"},
 }

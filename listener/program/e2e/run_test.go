@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -74,6 +75,35 @@ func TestRun_ServesForTheCommand(t *testing.T) {
 			}
 			t.Errorf("no report: %s", stderr)
 		})
+	}
+}
+
+// The load of the README pays: its requests are the ones that the stand-in declines and sends webhooks for.
+func TestRun_TheLoadOfTheREADMEPays(t *testing.T) {
+	t.Parallel()
+	need(t, "wrk")
+	dir := t.TempDir()
+	_, texts := blocks(t, "README.md", "A payment service that behaves like the real one")
+	payments := harness.WriteFile(t, dir, "payments.yml", texts[0])
+	languages, texts := blocks(t, "README.md", "A load test, and whether the mock distorted it")
+	lua := harness.WriteFile(t, dir, "pay.lua", texts[slices.Index(languages, "lua")])
+	command := regexp.MustCompile(`run payments\.yml -- (wrk .*)`).FindStringSubmatch(strings.Join(texts, ""))
+	if command == nil {
+		t.Fatal("there is no command of wrk")
+	}
+	load := strings.NewReplacer("-d60s", "-d1s", "pay.lua", lua, "http://127.0.0.1:8000", "$MOCK_URL").Replace(command[1])
+	code, stdout, stderr, dir := runOf(t, load, payments, "--port", "0", "--verdict", "machine=off")
+	for _, report := range reportsIn(t, dir) {
+		for _, e := range report.Endpoints {
+			for status, n := range e.Statuses {
+				if n > 0 && (e.Endpoint != "POST /payments" || !slices.Contains([]int{201, 402, 499}, status)) { // wrk leaves at its end
+					t.Errorf("%s has %d times the status %d", e.Endpoint, n, status)
+				}
+			}
+		}
+	}
+	if code != 0 && code != 3 {
+		t.Errorf("got %d, %s%s", code, stdout, stderr)
 	}
 }
 
