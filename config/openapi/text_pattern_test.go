@@ -42,7 +42,7 @@ func TestPatternTexts(t *testing.T) {
 // Patterns mean what they mean in ECMAScript with the flag u.
 func TestPatternsMatch(t *testing.T) {
 	for _, c := range []struct{ source, fits, unfit string }{ // the strings are separated by blanks
-		{`^\p{L}$`, "é я Ω a", "1 _ €"}, {`^\P{Cc}$`, "a €", "\x01"}, {`^\p{Letter}\P{Lu}$`, "aa éé", "aA 1a"},
+		{`^\p{L}$`, "é я Ω a", "1 _ €"}, {`^\P{Cc}$`, "a €", "\x01"}, {`^\p{Letter}\P{Lu}$`, "aa éé", "aA 1a"}, {`^\pL[\PL]$`, "a1 é_", "aa 11"},
 		{`^\p{Script=Greek}+$`, "αΩ", "aΩ"}, {`^[\p{Lu}\P{L}]$`, "A 1", "a"},
 		{`^a\sb$`, "a\u00a0b a\ufeffb a\u2028b", "a\u200bb ab"}, {`^\S$`, "a \u200b", "\u00a0 \ufeff"}, {`^.$`, "a 😀", "\u2028 \u2029"},
 		{`^\d\w$`, "1a 1_", "١a 1é"}, {`\bé`, "aé", "é"}, {`^[^]$`, "a", "ab"}, {`^(?:[]|b)$`, "b", "a"}, {`^[^\d\s]$`, "é", "1 \u00a0"},

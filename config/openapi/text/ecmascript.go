@@ -50,7 +50,7 @@ func goPattern(source string, as reading) (string, error) {
 
 // The parts of the syntax that begin with these characters.
 var (
-	escapes = regexp.MustCompile(`(?s)^\\(?:[pP]\{[^}]*\}|k<[^>]*>|[1-9][0-9]*|c[A-Za-z]|x[[:xdigit:]]{2}|u\{[[:xdigit:]]+\}|` +
+	escapes = regexp.MustCompile(`(?s)^\\(?:[pP](?:\{[^}]*\}|[CLMNPSZ])|k<[^>]*>|[1-9][0-9]*|c[A-Za-z]|x[[:xdigit:]]{2}|u\{[[:xdigit:]]+\}|` +
 		`u[dD][89abAB][[:xdigit:]]{2}\\u[dD][c-fC-F][[:xdigit:]]{2}|u[[:xdigit:]]{4}|.)`)
 	groups       = regexp.MustCompile(`^\((?:\?P?<([^>=!0-9][^>]*)>|\?[^:)]*[:)]|)`)
 	setAfterDash = regexp.MustCompile(`^-\\[dDwWsSpP]`)
@@ -211,7 +211,7 @@ func (t *translator) escape() error {
 		return errors.New(`a \ at the end`)
 	}
 	c, members := s[1], sets[s[1]]
-	if len(s) > 3 && (c == 'p' || c == 'P') {
+	if len(s) > 2 && (c == 'p' || c == 'P') {
 		members = t.property(s)
 	}
 	t.set = members != ""
@@ -246,9 +246,9 @@ var sets = map[byte]string{
 
 var propertyKeys = []string{"General_Category", "gc", "Script", "sc", "Script_Extensions", "scx"}
 
-// property returns the members of a class for \p{…} or \P{…}.
+// property returns the members of a class for \p{…} or \P{…}, or for \pL as other languages have it.
 func (t *translator) property(s string) string {
-	name := s[3 : len(s)-1]
+	name := strings.Trim(s[2:], "{}")
 	if key, value, both := strings.Cut(name, "="); both && slices.Contains(propertyKeys, key) {
 		name = value
 	}
