@@ -22,7 +22,7 @@ func unexpected(err error) error {
 	return err
 }
 
-// Read reads the body, until io.EOF at its end. Any other error means that the answer is broken.
+// Read reads the body, until io.EOF, which may come with its last bytes. Any other error means that the answer is broken.
 func (x *Exchange) Read(p []byte) (n int, err error) { return x.read(p, true) }
 
 // read is like Read. If it must not wait, and nothing more was received, the error is errMore.
@@ -48,6 +48,9 @@ func (x *Exchange) read(p []byte, waits bool) (n int, err error) {
 			var excess int
 			n, excess, _ = x.body.Strip(p[:n]) // an error is returned by the next call, or at once if n is 0
 			x.closes = x.closes || excess > 0
+			if x.body.Over() { // said at once, because the client may leave as soon as it has everything
+				return n, io.EOF
+			}
 		}
 	}
 	if err != nil {
@@ -81,6 +84,8 @@ func (x *Exchange) readWhole(room []byte, most int64) error {
 		n, err := x.read(x.Body[len(x.Body):cap(x.Body)], sized || most > 0)
 		x.Body = x.Body[:len(x.Body)+n]
 		switch {
+		case int64(len(x.Body)) > limit && most > 0:
+			return errTooLarge
 		case err == io.EOF:
 			x.Whole, x.Length = true, int64(len(x.Body))
 			return nil
@@ -88,8 +93,6 @@ func (x *Exchange) readWhole(room []byte, most int64) error {
 			return nil
 		case err != nil:
 			return err
-		case int64(len(x.Body)) > limit && most > 0:
-			return errTooLarge
 		case int64(len(x.Body)) > limit:
 			return nil
 		}

@@ -321,6 +321,22 @@ func FuzzResponse(f *testing.F) {
 	})
 }
 
+// The end of a body is known with its last bytes: the client may leave as soon as it has them.
+func TestRead_EndsWithTheLastBytes(t *testing.T) {
+	for head, body := range map[string]string{"Content-Length: 3": "abc", "Transfer-Encoding: chunked": "3\r\nabc\r\n0\r\n\r\n"} {
+		x := NewExchange()
+		x.from = io.MultiReader(strings.NewReader("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"+head+"\r\n\r\n"), strings.NewReader(body))
+		x.upstream = &Upstream{}
+		if err := errors.Join(x.readHead([]byte("GET")), x.readWhole(nil, 0)); err != nil || x.Whole {
+			t.Fatal(err, x.Whole)
+		}
+		var b [100]byte
+		if n, err := x.Read(b[:]); string(b[:n]) != "abc" || err != io.EOF {
+			t.Errorf("%s: %q, %v", head, b[:n], err)
+		}
+	}
+}
+
 // A protocol without a version would be passed on in a header line without a name.
 func TestVia_NamesEachProtocol(t *testing.T) {
 	for p, via := range viaOf {
