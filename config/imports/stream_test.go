@@ -133,6 +133,16 @@ func TestMake_ExactStream(t *testing.T) {
 	}
 }
 
+// What came of a body that is no stream before its client left is not a response.
+func TestMake_NoStreamThatWasLeft(t *testing.T) {
+	line, _ := streamed(1, "/part", []time.Duration{time.Millisecond, time.Millisecond})
+	line = strings.NewReplacer(`"first_us"`, `"error":"left","first_us"`, "text/event-stream", "text/plain").Replace(line)
+	_, spec, text := made(t, draft.Options{}, recording(t, exchange(2, "/whole", 200, time.Millisecond, "{}"), line))
+	if len(spec.Endpoints) != 1 || spec.Endpoints[0].Path.Value != "/whole" {
+		t.Errorf("endpoints for more than /whole:\n%s", text)
+	}
+}
+
 // FuzzStreams imports recordings with any pieces: the result is a valid configuration.
 func FuzzStreams(f *testing.F) {
 	f.Add("data: a\n\n: ping\n\ndata: [DONE]\n\n", "text/event-stream", int64(9), int64(17), int64(100), false)

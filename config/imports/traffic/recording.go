@@ -50,7 +50,7 @@ func (c *Collector) addRecorded(l *recording.Line, line int) {
 		sent: fieldsOf(&l.Request), received: fieldsOf(&l.Response), request: l.Request.Content(), body: l.Response.Content(), lost: l.Response.Omitted,
 		first: time.Duration(l.First) * time.Microsecond, last: time.Duration(l.Last) * time.Microsecond, timed: l.Last > 0, pieces: l.Pieces}
 	switch {
-	case l.Error == recording.Left && len(l.Pieces) > 0: // an endless stream is left
+	case l.Error == recording.Left && len(x.joinedPieces()) > 0: // an endless stream is left
 	case l.Error == recording.Left:
 		c.skip(&x, "the client left before it was answered")
 		return
