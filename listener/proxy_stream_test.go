@@ -47,7 +47,11 @@ func newPieced(t *testing.T) *pieced {
 		q := r.URL.Query()
 		kind, n, words := q.Get("kind"), 0, *u.words.Load()
 		_, _ = fmt.Sscan(q.Get("n"), &n)
-		if w.Header().Set("Content-Type", kind); q.Has("sized") {
+		if w.Header().Set("Content-Type", kind); q.Has("coded") { // nothing in the body looks like an event
+			w.Header().Set("Content-Encoding", "of the test")
+			kind = "text/plain"
+		}
+		if q.Has("sized") {
 			w.Header().Set("Content-Length", strconv.Itoa(n*len(pieceOf(kind, 0))))
 		}
 		for i := range n {
@@ -138,6 +142,9 @@ func TestProxy_StreamsArePassedOnAtOnce(t *testing.T) {
 				}
 			}
 			media, _, _ := strings.Cut(kind, "&")
+			if n, err := u.take(ctx, client, server.URL()+"/cut?n=12&coded&kind="+kind, "text/plain"); n != 10 || err == nil {
+				t.Errorf("%s %s: %d pieces of a coded answer before the fault, %v", name, kind, n, err)
+			}
 			if n, err := u.take(ctx, client, server.URL()+"/cut?n=3&kind="+kind, media); n < 2 || n > 3 || err == nil {
 				t.Errorf("%s %s: %d of 3 pieces before the fault, %v", name, kind, n, err)
 			}

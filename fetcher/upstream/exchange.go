@@ -60,6 +60,7 @@ type Exchange struct {
 	head   http1.Head
 	body   http1.Body
 	closes bool // the connection cannot be used again
+	coded  bool // the body has a content encoding
 
 	writing chan error // from the goroutine that writes a large body; nil if there is none
 }
@@ -84,6 +85,14 @@ func (x *Exchange) Free() {
 // Scratch returns memory that the exchange no longer needs. The memory may be used until the
 // exchange is freed.
 func (x *Exchange) Scratch() []byte { return x.out[:0] }
+
+// Splitter returns what finds the pieces of the body. Those of a coded one are what arrives together.
+func (x *Exchange) Splitter() (s events.Splitter) {
+	if !x.coded {
+		s.Framing = x.Framing
+	}
+	return s
+}
 
 // unhurry extends the read deadline to the deadline of the exchange.
 func (x *Exchange) unhurry() {

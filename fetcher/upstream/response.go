@@ -61,7 +61,7 @@ func (x *Exchange) room() []byte {
 
 // parseHead parses a head.
 func (x *Exchange) parseHead(head []byte) error {
-	x.Fields, x.named, x.Framing = x.Fields[:0], x.named[:0], events.None
+	x.Fields, x.named, x.Framing, x.coded = x.Fields[:0], x.named[:0], events.None, false
 	err := x.head.Read(head, func(name, value []byte) {
 		switch {
 		case http1.IsName(name, "connection"):
@@ -71,6 +71,7 @@ func (x *Exchange) parseHead(head []byte) error {
 			if http1.IsName(name, "content-type") {
 				x.Framing = events.FramingOf(value)
 			}
+			x.coded = x.coded || http1.IsName(name, "content-encoding")
 			x.Fields = append(x.Fields, Field{name, value})
 		}
 	})

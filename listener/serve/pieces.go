@@ -43,7 +43,7 @@ func (c *call) beginPieces(a *compile.Response) {
 	if c.Reply.Streamed && fault != nil && fault.Kind == wire.Slow {
 		x.speed = fault.Speed(c.Random.Float64())
 	}
-	x.split = events.Splitter{Framing: x.Framing}
+	x.split = x.Splitter()
 	x.keeps = c.Reply.Streamed && !framed && len(a.Hooks) > 0
 }
 

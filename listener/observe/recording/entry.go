@@ -4,14 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"hash"
-	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
 	"unsafe"
 
 	"mockserver/fetcher/upstream"
-	"mockserver/internal/ascii"
 	"mockserver/internal/events"
 	"mockserver/internal/http1"
 	"mockserver/internal/recording"
@@ -126,11 +124,7 @@ func (e *Entry) Response(status int, fields []upstream.Field) {
 
 // stream begins to note when the pieces of the answer arrive. Those of a coded one are found when it is decoded.
 func (e *Entry) stream(x *upstream.Exchange) {
-	e.streamed, e.framing = true, x.Framing
-	isCoded := func(f upstream.Field) bool { return ascii.EqualFold(f.Name, "content-encoding") }
-	if !slices.ContainsFunc(x.Fields, isCoded) {
-		e.split.Framing = x.Framing
-	}
+	e.streamed, e.framing, e.split = true, x.Framing, x.Splitter()
 }
 
 // mark notes the pieces that end in a part of the answer's body. They take no more memory than a body may.

@@ -24,10 +24,10 @@ func (p *pieces) decode(content []byte, codings []string, limit int64) (decoded 
 	}
 	reads, split := *p.all, events.Splitter{Framing: p.framing}
 	*p.all = nil
-	at := 0
+	at, left := 0, content
 	next := func() (part []byte) {
 		if at == len(reads) {
-			part, content = content, nil
+			part, left = left, nil
 			return part
 		}
 		from := int64(0)
@@ -35,7 +35,7 @@ func (p *pieces) decode(content []byte, codings []string, limit int64) (decoded 
 			from = reads[at-2][0]
 		}
 		size := reads[at-1][0] - from
-		part, content = content[:size], content[size:]
+		part, left = left[:size], left[size:]
 		return part
 	}
 	err = fetcher.DecodeParts(next, codings, limit, func(part []byte) {
@@ -49,7 +49,11 @@ func (p *pieces) decode(content []byte, codings []string, limit int64) (decoded 
 		}
 		decoded = append(decoded, part...)
 	})
-	return decoded, err
+	if err != nil { // it may be br, or have several encodings: when its pieces came is not known
+		*p.all = nil
+		return fetcher.Decode(content, codings, limit)
+	}
+	return decoded, nil
 }
 
 // redactPieces replaces the secrets in the JSON of events or lines. It returns false if one may contain secrets that

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/valyala/fasthttp"
 
 	"mockserver/config/item"
 	"mockserver/internal/events"
@@ -56,6 +57,17 @@ func TestPieces_OfCodedStreams(t *testing.T) {
 				t.Errorf("%s, %d bytes: %q %v %v, want the pieces %v", coding, size, decoded, all, err, want)
 			}
 		}
+	}
+}
+
+// A stream that can only be decoded as a whole has no pieces.
+func TestPieces_OfOtherCodings(t *testing.T) {
+	const text = "data: a\n\ndata: b\n\n"
+	br := fasthttp.AppendBrotliBytes(nil, []byte(text))
+	all := []form.Piece{{5, 1000}, {int64(len(br)), 2000}}
+	p := pieces{events.Events, &all}
+	if got, err := p.decode(br, []string{"br"}, 1000); string(got) != text || err != nil || len(all) > 0 {
+		t.Errorf("%q, %v, with the pieces %v; want %q without", got, err, all, text)
 	}
 }
 
