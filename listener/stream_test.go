@@ -49,6 +49,7 @@ const streaming = `
 - endpoint: {path: /first, response: {stream: [{data: a}], pace: {first: 1h}}}
 - endpoint: {path: /head, response: {stream: [{data: a}], pace: {first: 1h, head: at-once}}}
 - endpoint: {path: /short, response: {stream: [{times: forever, data: a}], pace: {gap: 5ms}, max-duration: 20ms}}
+- endpoint: {path: /one, response: {stream: [{times: forever, data: a}], pace: {gap: 1h}, max-duration: 20ms}}
 - endpoint: {path: /whole, response: {body: whole}}
 - endpoint: {path: /stall, response: {stream: [{data: a}, {data: b}]}, fault: {type: stall, after: 1 item}}
 `
@@ -207,6 +208,24 @@ func TestStream_HTTP2Stalled(t *testing.T) {
 	}
 	if text != lines(3) {
 		t.Errorf("the sibling got %q", text)
+	}
+	c.get(7, "/empty") // which needs no window
+	c.get(9, "/one")
+	c.get(11, "/one")
+	_ = c.WriteWindowUpdate(9, 9)  // which its item uses up
+	_ = c.WriteWindowUpdate(11, 5) // not even that
+	until(t, "streams 7, 9 and 11 are over", func() bool { return server.Counts().InFlight == 2 })
+	_ = c.WriteWindowUpdate(11, 4)
+	ends, got := 0, map[uint32]string{}
+	for ends < 3 {
+		if f, ok := c.next().(*http2.DataFrame); ok {
+			if got[f.StreamID] += string(f.Data()); f.StreamEnded() {
+				ends++
+			}
+		}
+	}
+	if got[7] != "" || got[9] != "data: a\n\n" || got[11] != got[9] {
+		t.Errorf("got %v", got)
 	}
 	_ = c.WriteWindowUpdate(1, 10)
 	if f := c.until(1, http2.FrameData).(*http2.DataFrame); string(f.Data()) != "data: tick" {
@@ -471,6 +490,9 @@ func TestStream_Faults(t *testing.T) {
 		for _, e := range server.Counts().Endpoints {
 			for fault, n := range e.Faults {
 				all[fault] += n
+			}
+			if e.Endpoint == "GET /malformed-after" && (e.Bytes != e.Out || e.Bytes != 2*uint64(len("data: a\n\ndata"))) {
+				return false
 			}
 		}
 		return maps.Equal(all, map[string]uint64{"reset": 6, "empty": 1, "malformed": 3, "truncate": 2, "error": 2, "failure": 1})

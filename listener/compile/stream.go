@@ -142,7 +142,7 @@ func (a *Response) share(clock func(rate float64) *traffic.Clock) {
 
 // Step returns the time from an item to the next one. part says where that is in the distribution.
 func (s *Stream) Step(before, next *stream.Item, part float64) time.Duration {
-	if before.With == item.WithNext || next.With == item.WithPrevious {
+	if GoesWithNext(before) || next.With == item.WithPrevious {
 		return 0
 	}
 	if next.After >= 0 && s.Afters != nil {
@@ -154,6 +154,9 @@ func (s *Stream) Step(before, next *stream.Item, part float64) time.Duration {
 	}
 	return s.step(part)
 }
+
+// GoesWithNext reports whether an item is sent with the next one.
+func GoesWithNext(i *stream.Item) bool { return i.With == item.WithNext }
 
 // IsTimed reports whether an item has a time of its own, which is not that of an item that it is sent with.
 func (s *Stream) IsTimed(i *stream.Item) bool {

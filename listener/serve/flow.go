@@ -179,16 +179,20 @@ func (f *flow) appendItem(b []byte, now time.Time) []byte {
 		f.fail()
 		return b[:begin]
 	}
+	size := len(b) - begin
 	f.sent.Items++
-	f.sent.Bytes += len(b) - begin
+	if faulty && f.fault.Kind == malformed {
+		size /= 2
+	}
+	f.sent.Bytes += size
 	f.last = now
 	if f.speed > 0 {
-		f.free = latest(f.free, now).Add(time.Duration(float64(len(b)-begin) / float64(f.speed) * float64(time.Second)))
+		f.free = latest(f.free, now).Add(time.Duration(float64(size) / float64(f.speed) * float64(time.Second)))
 	}
 	if f.sent.Items == 1 && f.clock != nil {
 		f.due = f.clock.Enter(f.due, f.stream.Demand)
 	}
-	f.count(len(b)-begin, due, now)
+	f.count(size, due, now)
 	if faulty {
 		return f.spoil(b, begin)
 	}
@@ -274,6 +278,16 @@ func (f *flow) put(st *h2.Stream) (until time.Time) {
 			st.Begin(c.appendBlock(block[:0], nil, st.Conn().(beyond).Connection.Date()))
 		}
 	}
+	f.deliver(st, out, room, ended)
+	if until = f.until; ended {
+		f.finish(false)
+		until = time.Time{}
+	}
+	return until
+}
+
+// deliver sends over HTTP/2 what was made, for which there is room or not.
+func (f *flow) deliver(st *h2.Stream, out []byte, room, ended bool) {
 	switch {
 	case f.bare || f.whole:
 	case ended && f.isBroken():
@@ -281,13 +295,13 @@ func (f *flow) put(st *h2.Stream) (until time.Time) {
 			st.Put(out, false)
 		}
 		st.Break(f.sent.End == record.EndFault && f.fault.OfConnection)
-	case room && (ended || len(out) > 0):
-		f.trail(st, ended)
-		st.Put(out, ended)
+	case ended:
+		if f.trail(st); room {
+			st.Put(out, true)
+		} else {
+			st.End()
+		}
+	case room && len(out) > 0:
+		st.Put(out, false)
 	}
-	if until = f.until; ended {
-		f.finish(false)
-		until = time.Time{}
-	}
-	return until
 }

@@ -3,11 +3,15 @@ package serve
 import (
 	"time"
 
+	"mockserver/listener/compile"
 	"mockserver/listener/observe/record"
 )
 
-// moment is when an item was due and when it was sent.
-type moment struct{ due, clock, sent time.Time }
+// moment is when an item was due and when it was sent. Once opens is set, the next item is sent with the first one.
+type moment struct {
+	due, clock, sent time.Time
+	opens            bool
+}
 
 // counts returns where the stream is counted; nil if it is not.
 func (f *flow) counts() *record.StreamShard {
@@ -55,7 +59,9 @@ func (f *flow) count(bytes int, due, begin time.Time) {
 		if f.clock != nil {
 			f.call.Trace.Counters.Follow(f.clock)
 		}
-		f.shown = moment{f.dueAt(), f.due, now} // by the clock that it has just entered
+		f.shown = moment{f.dueAt(), f.due, now, compile.GoesWithNext(f.item)} // by the clock that it has just entered
+	case before.opens:
+		before.opens = compile.GoesWithNext(f.item)
 	case f.stream.IsTimed(f.item):
 		if f.roomy.After(due) {
 			i.Blocked = f.roomy.Sub(latest(due, f.full))
@@ -66,7 +72,7 @@ func (f *flow) count(bytes int, due, begin time.Time) {
 			counts.Stretch(clock, wall)
 			f.sent.Clock, f.sent.Wall = f.sent.Clock+clock, f.sent.Wall+wall
 		}
-		f.shown = moment{due, f.due, now}
+		f.shown = moment{due, f.due, now, false}
 	case f.item.With == "":
 		i.Late = now.Sub(begin)
 	}

@@ -33,6 +33,7 @@ func TestFlow_Counts(t *testing.T) {
 	}{
 		"at once":    {response: "{stream: [{times: 3, data: a}]}", items: 3, first: "0", late2: "0 0"},
 		"with":       {response: "{stream: [{data: a}, {data: b, with: next}, {data: c}, {data: d, with: previous}, {data: e}], pace: {gap: 10ms}}", items: 5, first: "0", gaps: "10 10", late2: "0 0"},
+		"first with": {response: "{stream: [{data: a, with: next}, {data: b}, {data: c}], pace: {first: 8ms, gap: 10ms}}", items: 3, first: "8", gaps: "10", late2: "0", injected: "8", late1: "0"},
 		"late":       {response: "{stream: [{times: 5, data: a}], pace: {first: 8ms, gap: 10ms}}", late: []time.Duration{3e6, 25e6}, items: 5, first: "11", gaps: "0 0 5 32", late2: "0 5 15 25", injected: "8", late1: "3"},
 		"head first": {response: "{stream: [{times: 2, data: a}], pace: {first: 50ms, gap: 10ms, head: at-once}}", late: []time.Duration{0, 4e6}, items: 2, first: "54", gaps: "6", late2: "0", injected: "50", late1: "4"},
 		"no items":   {response: "{stream: [{times: 0, data: a}], pace: {first: 50ms}}", injected: "50", late1: "0"},

@@ -79,7 +79,6 @@ func (f *flow) spoil(b []byte, begin int) []byte {
 	lost := 0
 	if f.fault.Kind == malformed {
 		lost = (len(b) - begin + 1) / 2
-		f.sent.Bytes -= lost
 		if f.coded {
 			lost += len("\r\n")
 		}

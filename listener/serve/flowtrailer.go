@@ -39,8 +39,8 @@ func (f *flow) timing() string {
 }
 
 // trail makes the trailer of a stream of HTTP/2 that ends.
-func (f *flow) trail(st *h2.Stream, ended bool) {
-	if ended && f.trails {
+func (f *flow) trail(st *h2.Stream) {
+	if f.trails {
 		st.Trailer = h2.AppendField(nil, serverTiming, f.timing())
 	}
 }

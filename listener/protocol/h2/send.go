@@ -140,9 +140,8 @@ func (s *Stream) Put(part []byte, last bool) {
 	if s.progress = time.Now(); last {
 		s.ending = endsWhole
 	}
-	if last && len(part) == 0 && s.Trailer == nil {
-		c.out = appendFrame(c.out, 0, dataFrame, endStream, s.id)
-		c.finish(s)
+	if last && len(part) == 0 {
+		c.endLate(s)
 		return
 	}
 	c.push(s)
@@ -182,16 +181,27 @@ func (s *Stream) Write(part []byte) (left bool) {
 	return left
 }
 
-// End ends the response.
+// End ends the response, after what is left of the part that was sent last.
 func (s *Stream) End() {
 	c := s.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !s.closed {
-		c.out = appendFrame(c.out, 0, dataFrame, endStream, s.id)
-		c.finish(s)
+	if s.ending = endsWhole; s.closed || s.sent < s.allowed {
+		return
+	}
+	if c.endLate(s); !s.inline {
 		c.flush(byAnyone)
 	}
+}
+
+// endLate ends a response whose body was sent before its end was known, or which a trailer ends.
+func (c *conn) endLate(s *Stream) {
+	if s.Trailer != nil {
+		c.headers(s.id, s.Trailer, true)
+	} else {
+		c.out = appendFrame(c.out, 0, dataFrame, endStream, s.id)
+	}
+	c.finish(s)
 }
 
 // Break ends the response so that the client notices that it is incomplete: with a reset of the stream, or of the

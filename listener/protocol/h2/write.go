@@ -92,10 +92,9 @@ func (c *conn) conclude(s *Stream) {
 	case s.ending == endsLater && s.blocked && s.window > 0:
 		s.proceed()
 	case s.ending == endsLater:
+	case s.sent == len(s.body) && s.Trailer != nil:
+		c.endLate(s)
 	case s.sent == len(s.body):
-		if s.Trailer != nil {
-			c.headers(s.id, s.Trailer, true)
-		}
 		c.finish(s)
 	}
 }
