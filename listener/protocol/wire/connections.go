@@ -252,9 +252,7 @@ func (c *Connections) ExpireIdle() {
 // Prompt makes what waits on connections look at once whether it goes on.
 func (c *Connections) Prompt() {
 	for _, conn := range c.all() {
-		if !conn.prompt() {
-			conn.Wake()
-		}
+		conn.prompt()
 	}
 }
 

@@ -272,3 +272,27 @@ func TestDelayed_PromptedBeforeItIsParked(t *testing.T) {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
+
+// watched is a socket that reports whether its connection could be parked while Wake interrupts it.
+type watched struct {
+	net.Conn
+	c    *Connection
+	free bool
+}
+
+func (w *watched) SetReadDeadline(time.Time) error {
+	if w.free = w.c.delay.mu.TryLock(); w.free {
+		w.c.delay.mu.Unlock()
+	}
+	return nil
+}
+
+// A connection is parked before Prompt looks at it, or after it was woken, but not in between.
+func TestDelayed_NotParkedWhileItIsPrompted(t *testing.T) {
+	w := &watched{free: true}
+	w.c = &Connection{Conn: w, pausing: pausing{reads: true}}
+	(&Connections{open: []*Connection{w.c}}).Prompt()
+	if w.free {
+		t.Error("it could be parked after Prompt had found it busy, and before it was woken")
+	}
+}

@@ -175,7 +175,7 @@ func (c *Connection) sendDue() (waits bool) {
 	out, next, last := d.reply.Continue((*b)[:0], false)
 	if len(out) > 0 {
 		if n := c.WriteNow(out); n < len(out) {
-			d.rest, d.full = bytes.Clone(out[n:]), time.Now()
+			d.rest, d.full = bytes.Clone(out[n:]), c.from.clock.exactly()
 		}
 	}
 	if d.due = next; next.IsZero() {
@@ -192,16 +192,18 @@ func (c *Connection) sendDue() (waits bool) {
 // parksAgain reports whether the connection, which was parked, may be parked again.
 func (c *Connection) parksAgain() bool { return !c.place.stays && !c.hasMore() }
 
-// prompt makes a delayed reply continue at once, and reports whether there is one.
-func (c *Connection) prompt() bool {
-	d := &c.delay
-	d.mu.Lock()
-	defer d.mu.Unlock()
+// prompt makes what waits on the connection continue at once. The lock is held during Wake: a connection that is
+// parked after it sees it.
+func (c *Connection) prompt() {
+	c.delay.mu.Lock()
+	defer c.delay.mu.Unlock()
+	if c.idle.Load() < isParked {
+		c.Wake()
+	}
 	c.continueNow()
-	return c.idle.Load() >= isParked
 }
 
-// continueNow is prompt, for a caller that has locked delay.mu.
+// continueNow makes a delayed reply continue at once. delay.mu is locked.
 func (c *Connection) continueNow() {
 	if c.idle.Load() == isDelayed && pacer.Cancel(&c.delay.Entry) {
 		c.from.Pacer.Add(&c.delay.Entry, c, time.Now(), c.shard)

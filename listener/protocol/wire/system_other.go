@@ -51,7 +51,7 @@ func (c *Connection) ParkTalk(func(), time.Duration) bool { return false }
 func (c *Connections) Drain() {}
 
 func (c *Connection) parksAgain() bool { return false }
-func (c *Connection) prompt() bool     { return false }
+func (c *Connection) prompt()          { c.Wake() }
 
 // threadTime returns 0: the CPU time of the current thread is not known.
 func threadTime() time.Duration { return 0 }
