@@ -9,17 +9,18 @@ import "time"
 type Entry struct {
 	// Owner is for the owner of the socket.
 	Owner any
+	// Waited is how long the entry was in the set when it last left it with input, or by Take.
+	Waited time.Duration // while it waits, minus the time since the set's base at which it was added
+
+	slot uint32
+	fd   int32 // the descriptor with which epoll knows it; 0 for none
+
 	// Stays means that the entry is added again within the call of ready, so that the system need not be
 	// told. If it is not, Drop is called first.
 	Stays bool
 	// Again means that there may be more input than what the last event was for.
 	Again bool
-	// Waited is how long the entry was in the set when it last left it with input, or by Take.
-	Waited time.Duration
 
-	added time.Duration // to the set, since its base
-	slot  uint32
-	fd    int32 // the descriptor with which epoll knows it; 0 for none
 	loop  uint8
 	state state
 	edge  bool // it reports each input once, and keeps its slot while it is outside

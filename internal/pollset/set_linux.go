@@ -66,9 +66,9 @@ func (s *Set) Add(e *Entry, fd int, timeout time.Duration) bool {
 	if s.over && e.state == outside || !s.open() {
 		return false
 	}
-	e.added = s.woken // a moment ago, if the entry has stayed
+	now := s.woken // a moment ago, if the entry has stayed
 	if !e.edge {
-		e.added = time.Since(s.base)
+		now = time.Since(s.base)
 	}
 	if (!e.edge || e.Again) && !s.arm(e, fd) {
 		return false
@@ -78,9 +78,9 @@ func (s *Set) Add(e *Entry, fd int, timeout time.Duration) bool {
 		s.entries.Add(1)
 	}
 	if at.entry, at.due = e, math.MaxInt64; timeout > 0 {
-		at.due = e.added + timeout
+		at.due = now + timeout
 	}
-	e.fd, e.state = int32(fd), waiting
+	e.fd, e.state, e.Waited = int32(fd), waiting, -now
 	return true
 }
 
@@ -129,7 +129,8 @@ func (s *Set) Take(e *Entry) bool {
 		return false
 	}
 	s.vacate(e)
-	e.state, e.Waited = taken, time.Since(s.base)-e.added
+	e.state = taken
+	e.Waited += time.Since(s.base)
 	return true
 }
 
@@ -256,7 +257,7 @@ func (s *Set) wake(l *loop, events []unix.EpollEvent) {
 			continue
 		}
 		woken = append(woken, e)
-		e.Waited = s.woken - e.added
+		e.Waited += s.woken
 		if e.edge {
 			at.entry, e.state, e.Again = nil, outside, e.Again || event.Events != unix.EPOLLIN
 		} else {

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -57,6 +58,13 @@ func TestAllocations_OfSharedRequests(t *testing.T) {
 	}
 	if got := allocations(100, ask); got > 0 {
 		t.Errorf("got %v allocations, want none", got)
+	}
+}
+
+// The allocator has a class of this size, and next one of 1,280. An idle connection takes little else.
+func TestConnection_Size(t *testing.T) {
+	if got := unsafe.Sizeof(Connection{}); got > 1152 {
+		t.Errorf("a connection takes %d bytes, want at most 1152", got)
 	}
 }
 

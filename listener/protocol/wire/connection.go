@@ -107,15 +107,15 @@ type ending struct {
 	deaf      bool   // the client has finished sending
 	left      bool   // the client left, or the server stopped, while its request waited
 	behind    bool   // more bytes came after the last request
-	failed    error  // the error of the connection that ended reading
 	cutOff    bool   // reading failed inside a request
 	unwritten bool   // the last response could not be written completely
 	rested    bool   // reading ended while it was idle or about to be, with all responses sent
 	abrupt    bool   // it is closed without the closing notice of TLS
 	parting   bool   // the closing notice is being sent or was sent
-	spoils    string // the fault to apply to the response when it is written; "" if none
 	struck    bool   // a fault has ended the connection
 	resets    bool   // it ends with RST
+	failed    error  // the error of the connection that ended reading
+	spoils    string // the fault to apply to the response when it is written; "" if none
 }
 
 // part is what a connection is read for. Each part has its own timeout, which starts when the part

@@ -29,12 +29,14 @@ type delay struct {
 	due   time.Time  // of what follows
 	reply Delayed    // nil for none
 	rest  []byte     // what the socket did not take of what was due
-	// The socket took nothing from full on, up to roomy.
-	full, roomy time.Time
+	// The socket took nothing from full on, up to roomy, as time since the base of the clock.
+	full, roomy time.Duration
 }
 
 // Blocked returns since when the socket did not take what was due of a delayed reply last, and when it had taken it.
-func (c *Connection) Blocked() (from, to time.Time) { return c.delay.full, c.delay.roomy }
+func (c *Connection) Blocked() (from, to time.Time) {
+	return c.TimeOf(c.delay.full), c.TimeOf(c.delay.roomy)
+}
 
 // MayDelay reports whether the reply to the plain request that is being served may be delayed.
 func (c *Connection) MayDelay() bool {
@@ -57,11 +59,11 @@ func (c *Connection) sendDelayed() (err error) {
 	}
 	for b := d.rest; b != nil || d.reply != nil; b = d.rest {
 		if len(b) > 0 {
-			if d.reply != nil && !d.full.After(d.roomy) {
-				d.full = time.Now()
+			if d.reply != nil && d.full <= d.roomy {
+				d.full = c.from.clock.exactly()
 			}
 			if _, err = c.Write(b); d.reply != nil {
-				d.roomy = time.Now()
+				d.roomy = c.from.clock.exactly()
 			}
 		}
 		d.rest = nil
