@@ -92,8 +92,14 @@ func (e *expr) find(r *matcher.Request, fr *frame) value.Value {
 			return v
 		}
 		return message(r)
-	case opLoopItem, opLoopIndex, opLoopFirst, opLoopLast:
-		return e.fromLoop(r, fr)
+	case opLoopItem:
+		return walk(fr.turns[e.index].item, e.steps, r)
+	case opLoopIndex:
+		return value.OfInt(int64(fr.turns[e.index].index), r)
+	case opLoopFirst:
+		return value.OfBool(fr.turns[e.index].index == 1)
+	case opLoopLast:
+		return value.OfBool(fr.turns[e.index].index == fr.turns[e.index].count)
 	case opStreamIndex:
 		return value.OfInt(int64(fr.index), r)
 	case opRandomInt, opPick, opFake, opCounter, opRandomText, opRandomHex:
@@ -164,19 +170,6 @@ func (e *expr) fromResponse(r *matcher.Request) value.Value {
 		return value.Value{}
 	}
 	return value.OfText(body)
-}
-
-func (e *expr) fromLoop(r *matcher.Request, fr *frame) value.Value {
-	turn := &fr.turns[e.index]
-	switch e.op {
-	case opLoopIndex:
-		return value.OfInt(int64(turn.index), r)
-	case opLoopFirst:
-		return value.OfBool(turn.index == 1)
-	case opLoopLast:
-		return value.OfBool(turn.index == turn.count)
-	}
-	return walk(turn.item, e.steps, r)
 }
 
 // walk follows steps into a JSON value. A last step "length" that is not a key is the length of the

@@ -198,26 +198,20 @@ const (
 	byteKinds
 )
 
+// marks are the bytes that are a kind of their own.
+var marks = map[byte]int{';': semicolon, '=': equals, '"': quote, '\\': backslash, '\r': cr}
+
 func kindOf(c byte) int {
+	mark, isMark := marks[c]
 	switch {
+	case isMark:
+		return mark
 	case http1.Token[c]:
 		return tokenByte
 	case ascii.IsBlank(c):
 		return blank
-	case http1.IsControl(c) && c != '\r':
+	case http1.IsControl(c):
 		return control
-	}
-	switch c {
-	case ';':
-		return semicolon
-	case '=':
-		return equals
-	case '"':
-		return quote
-	case '\\':
-		return backslash
-	case '\r':
-		return cr
 	}
 	return textByte
 }

@@ -117,8 +117,8 @@ func (c *Connection) loop() error {
 	for {
 		err := c.next()
 		switch {
-		case err != errIdle && c.mustLeave():
-			return errShared
+		case err != errIdle && (c.mayBlock() || c.shared && c.failed == nil && !c.ended):
+			return errShared // another goroutine serves it from now on
 		case err == nil:
 			if last, err := c.answer(); last || err != nil {
 				return err
@@ -160,8 +160,8 @@ func (c *Connection) next() error {
 		if err := c.answerPlain(); c.later != nil || err != nil {
 			return err
 		}
-		if c.discard(); c.awaits() {
-			return errIdle
+		if c.discard(); c.shared && !c.ended && c.delay.rest == nil && !c.hasMore() {
+			return errIdle // the client sends nothing before it has the response
 		}
 	}
 }

@@ -28,17 +28,6 @@ func (c *Connection) mayBlock() bool {
 	return c.shared && (c.delay.rest != nil || c.ended && c.lingers())
 }
 
-// mustLeave reports whether a shared connection that is not idle is served by another goroutine from now on.
-func (c *Connection) mustLeave() bool {
-	return c.mayBlock() || c.shared && c.failed == nil && !c.ended
-}
-
-// awaits reports whether a shared connection need not be read before its next event: its client sends
-// nothing before it has the response.
-func (c *Connection) awaits() bool {
-	return c.shared && !c.ended && c.delay.rest == nil && !c.hasMore()
-}
-
 // leaveShared makes another goroutine serve the connection.
 func (c *Connection) leaveShared() {
 	c.from.lot.leave(c, true)
