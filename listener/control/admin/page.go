@@ -61,26 +61,12 @@ func (a *Admin) pageFile(name string) http.HandlerFunc {
 		content = bytes.Replace(content, []byte("<html "), []byte("<html data-fleet "), 1)
 	}
 	tag, policy := `"`+runs.Hash(string(content))+`"`, pagePolicy()
-	show := func(w http.ResponseWriter, r *http.Request) {
+	return a.named(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Type", pageTypes[path.Ext(name)])
 		h.Set("Content-Security-Policy", policy)
 		h.Set("Cache-Control", "no-cache") // validated each time, by its ETag
 		h.Set("ETag", tag)
 		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
-	}
-	return a.asThePage(show)
-}
-
-// asThePage wraps a handler that returns no data of the server: if a token is set, anyone may use
-// it, otherwise only this machine.
-func (a *Admin) asThePage(show http.HandlerFunc) http.HandlerFunc {
-	refused := a.guarded(show)
-	return func(w http.ResponseWriter, r *http.Request) {
-		if a.opts.Token == "" && !namesThisMachine(r.Host) {
-			refused(w, r)
-			return
-		}
-		show(w, r)
-	}
+	})
 }

@@ -22,6 +22,6 @@ type access int
 
 const (
 	forAnybody access = iota
-	asThePage         // see Admin.asThePage
+	asThePage         // it returns no data of the server: see Admin.named
 	withToken
 )

@@ -42,7 +42,7 @@ func (a *Admin) routes() http.Handler {
 		case withToken:
 			h = a.guarded(a.started(h))
 		case asThePage:
-			h = a.asThePage(h)
+			h = a.named(h)
 		}
 		if path == indexPath {
 			path += "{$}"

@@ -72,8 +72,11 @@ type socket struct {
 	// begun is when a Write whose first bytes have not arrived here yet began, as time since the
 	// base of the clock; 0 if there is no such Write. crypto/tls also writes while it reads, to
 	// answer a client that changes its keys.
-	begun     atomic.Int64
-	computing thread // when the handshake began or continued to compute
+	begun atomic.Int64
+	// When the handshake began or continued to compute: the CPU time of the thread that its goroutine ran on,
+	// 0 if the system does not report it, and the wall clock.
+	cpu  time.Duration
+	wall time.Time
 }
 
 // Read returns what was read before the handshake, and then reads from the connection.
@@ -146,23 +149,16 @@ func (e *brokenError) Is(target error) bool { return target == net.ErrClosed }
 // Unwrap returns the error of crypto/tls.
 func (e *brokenError) Unwrap() error { return e.error }
 
-// thread is a reading of the CPU clock of the thread that a goroutine runs on, and of the wall
-// clock.
-type thread struct {
-	cpu  time.Duration // used by the thread; 0 if the system does not report it
-	wall time.Time
-}
-
 // start begins to measure the CPU time that a handshake uses up to its next read or write.
-func (s *socket) start() { s.computing = thread{threadTime(), time.Now()} }
+func (s *socket) start() { s.cpu, s.wall = threadTime(), time.Now() }
 
 // stop adds the CPU time used since start. A goroutine rarely changes its thread in between; if it
 // does, at most the elapsed time is added.
 func (s *socket) stop() {
-	wall := time.Since(s.computing.wall)
+	wall := time.Since(s.wall)
 	cpu := wall
 	if at := threadTime(); at > 0 {
-		cpu = min(max(at-s.computing.cpu, 0), wall)
+		cpu = min(max(at-s.cpu, 0), wall)
 	}
 	s.c.from.handshaking.Add(int64(cpu))
 }
