@@ -1,4 +1,4 @@
-package sockio
+package internal_test
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"os"
 	"syscall"
 	"testing"
+
+	"mockserver/internal/sockio"
 )
 
 // The numbers are those of Winsock: learn.microsoft.com, "Windows Sockets Error
@@ -33,17 +35,17 @@ func TestErrorsOfWindowsAreKnown(t *testing.T) {
 		{of("accept", 10065), syscall.EHOSTUNREACH},
 		{of("bind", syscall.EADDRINUSE), syscall.EADDRINUSE},
 	} {
-		got := Portable(c.err)
+		got := sockio.Portable(c.err)
 		if !errors.Is(got, c.want) || !errors.Is(got, c.err) || got.Error() != c.err.Error() {
 			t.Errorf("%v: got %v, want the same and %v", c.err, got, c.want)
 		}
 	}
 	for _, err := range []error{nil, io.EOF, of("bind", 10049), of("bind", syscall.EACCES)} {
-		if got := Portable(err); got != err {
+		if got := sockio.Portable(err); got != err {
 			t.Errorf("%v: got %v", err, got)
 		}
 	}
-	if err := Portable(of("bind", 10048)); errors.Is(err, syscall.ECONNRESET) {
+	if err := sockio.Portable(of("bind", 10048)); errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("%v is treated as a reset", err)
 	}
 }

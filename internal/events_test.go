@@ -1,4 +1,4 @@
-package events_test
+package internal_test
 
 import (
 	"slices"
