@@ -50,11 +50,6 @@ func (x *ExternalBody) URLKeys() []GivenKey {
 	return append([]GivenKey{{"timeout", x.Timeout != 0}, {"ttl", x.TTL != 0}, {"stale-if-error", x.StaleIfError}}, tlsKeys(&x.CA, &x.Cert, &x.ClientKey, x.Insecure)...)
 }
 
-// mayBeURL reports whether the path is a URL, or a template that may render to one.
-func (x *ExternalBody) mayBeURL(templates bool) bool {
-	return x.Provider != "xlsx" && (address.Scheme(x.Path.Value) != "" || templates && tags.Start(x.Path.Value) == 0)
-}
-
 // checkExternal checks an external body at the given keys. templates reports whether it may
 // have placeholders.
 func checkExternal(c *table.Checker, x *ExternalBody, templates bool, place []string) {
@@ -71,8 +66,8 @@ func checkExternal(c *table.Checker, x *ExternalBody, templates bool, place []st
 	}
 	checkExternalURL(c, x, at("path"))
 	checkClientTLS(c, &x.Cert, &x.ClientKey, place)
-	if x.mayBeURL(templates) {
-		return
+	if x.Provider != "xlsx" && (address.Scheme(x.Path.Value) != "" || templates && tags.Start(x.Path.Value) == 0) {
+		return // it is a URL, or a template that may render to one
 	}
 	checkNotForURL(c, "http and https URLs; this path is a file", place, x.URLKeys()...)
 }

@@ -46,7 +46,9 @@ var ResponseFields = slices.Concat([]table.Field[Response]{
 	table.With(table.Row{Key: "template", InOpenAPI: true, Passed: true, Doc: "false switches placeholders off", Kinds: table.Bools},
 		func(_ *table.Decoder, v table.Value, r *Response) { r.Raw = !v.Truth() }),
 	table.With(table.Row{Key: "stream", Doc: "what is sent item by item, instead of body", Kinds: table.Lists, Form: "a list of items, each a map", Item: streamItemRow},
-		func(d *table.Decoder, v table.Value, r *Response) { r.Stream.Items = decodeStream(d, v, r.Raw) }),
+		func(d *table.Decoder, v table.Value, r *Response) {
+			r.Stream.Items = decodeStreamItems(d, v, streamItemRow, nesting{raw: r.Raw, fields: streamItemFields})
+		}),
 }, lift(streamFields, func(r *Response) *Stream { return &r.Stream }))
 
 // decode decodes a map that has only the keys of a response.

@@ -254,11 +254,6 @@ func decodePace(d *table.Decoder, v table.Value) *Pace {
 	return &p.Pace
 }
 
-// decodeStream returns the items of a stream.
-func decodeStream(d *table.Decoder, v table.Value, raw bool) []StreamItem {
-	return decodeStreamItems(d, v, streamItemRow, nesting{raw: raw, fields: streamItemFields})
-}
-
 func (s *itemForm) decodeGroup(d *table.Decoder, v table.Value) {
 	if s.depth == maxGroups {
 		d.About(v, "groups are nested more than %d deep", maxGroups)

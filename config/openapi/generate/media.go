@@ -43,10 +43,6 @@ func sentType(declared string) string {
 	return first
 }
 
-func isXMLType(base string) bool {
-	return base == "application/xml" || base == "text/xml" || strings.HasSuffix(base, "+xml") && base != "image/svg+xml"
-}
-
 // preference returns the rank of a media type among those of a response.
 func preference(media string) int {
 	switch base := jsonvalue.BaseType(sentType(media)); {
@@ -65,7 +61,7 @@ func (c *Content) encode(v any) []byte {
 	switch {
 	case jsonvalue.IsJSON(base):
 		return jsonvalue.Append(nil, v)
-	case isXMLType(base):
+	case base == "application/xml", base == "text/xml", strings.HasSuffix(base, "+xml") && base != "image/svg+xml":
 		return c.xml(v)
 	case base == "application/x-www-form-urlencoded":
 		return c.form(v)

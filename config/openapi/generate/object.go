@@ -271,7 +271,10 @@ const (
 func (d *draft) addExtras(g *merged, o *jsonvalue.Object, room int, bare bool) bool {
 	low := g.least(leastProperties)
 	want := low
-	if len(g.properties) == 0 && !bare && slices.ContainsFunc(g.schemas, isMap) {
+	forUndeclared := func(s *openapi3.Schema) bool {
+		return s.AdditionalProperties.Schema != nil || len(s.PatternProperties) > 0
+	}
+	if len(g.properties) == 0 && !bare && slices.ContainsFunc(g.schemas, forUndeclared) {
 		want = max(want, min(someExtras, room))
 	}
 	want = min(want, g.mostProperties())
@@ -299,11 +302,6 @@ func (d *draft) addExtras(g *merged, o *jsonvalue.Object, room int, bare bool) b
 	}
 	d.why = why // others were found, or the caller reports that there are too few
 	return len(o.Members) >= low
-}
-
-// isMap reports whether a schema is meant for undeclared properties.
-func isMap(s *openapi3.Schema) bool {
-	return s.AdditionalProperties.Schema != nil || len(s.PatternProperties) > 0
 }
 
 // anyText is the schema for names, which are strings.

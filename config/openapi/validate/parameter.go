@@ -74,10 +74,9 @@ func pairsOf(query string) []pair {
 	return all
 }
 
-// formDecoded and pathDecoded decode the escapes in a string and report whether
-// all of them are valid. If not, the string stays unchanged.
+// formDecoded decodes the escapes in a string and reports whether all of them are valid. If not, the
+// string stays unchanged.
 func formDecoded(s string) (string, bool) { return unescaped(s, url.QueryUnescape) }
-func pathDecoded(s string) (string, bool) { return unescaped(s, url.PathUnescape) }
 
 func unescaped(s string, unescape func(string) (string, error)) (string, bool) {
 	d, err := unescape(s)
@@ -87,15 +86,13 @@ func unescaped(s string, unescape func(string) (string, error)) (string, bool) {
 	return d, true
 }
 
-func asSent(s string) (string, bool) { return s, true }
-
 // decoder returns the function that decodes text at the location of the parameter.
 func (p *parameter) decoder() func(string) (string, bool) {
 	switch {
 	case p.in == inHeader:
-		return asSent
+		return func(s string) (string, bool) { return s, true }
 	case p.in == inPath, p.in == inCookie, p.reserved:
-		return pathDecoded
+		return func(s string) (string, bool) { return unescaped(s, url.PathUnescape) }
 	}
 	return formDecoded
 }

@@ -130,12 +130,7 @@ func (c *cursor) next() uint64 {
 		}
 	}
 	c.base += c.step
-	return c.l.inPlaceSeq(c.base - 1 + back)
-}
-
-// inPlaceSeq returns the seq of the i-th row that is in its place.
-func (l Rows) inPlaceSeq(i int) uint64 {
-	return uint64(l.v.base.orders[l.order].row[l.place(i)])
+	return uint64(c.l.v.base.orders[c.l.order].row[c.l.place(c.base-1+back)])
 }
 
 // Bound is an end of a range of values.

@@ -63,11 +63,6 @@ const (
 	timeoutNumber = 8 // injected 504
 )
 
-// faultNames returns the names of the faults, indexed by number.
-func faultNames() []string {
-	return append(policy.FaultTypes[:failureNumber:failureNumber], "failure", "timeout")
-}
-
 // countReply counts a reply and returns how many replies have had its status.
 func (c *Shard) countReply(status, in, out int) uint64 {
 	if in > 0 {
@@ -174,7 +169,7 @@ func (c *Shard) read(total *EndpointCounts) {
 		total.Statuses[status] += n
 		total.Requests += n
 	})
-	for i, name := range faultNames() {
+	for i, name := range append(policy.FaultTypes[:failureNumber:failureNumber], "failure", "timeout") {
 		if n := c.faults[i].Load(); n > 0 {
 			total.Faults[name] += n
 		}
