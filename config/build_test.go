@@ -32,7 +32,7 @@ func everything() (endpoints []Endpoint, file string) {
 	latency := &Latency{Min: time.Millisecond, Max: time.Second, Curve: []Percentile{{Rank: 50, Length: 20 * time.Millisecond}, {Rank: 99.9, Length: 120 * time.Millisecond}},
 		FailureRate: 0.25, TimeoutRate: 0.5, Timeout: time.Minute}
 	hook := Webhook{
-		Method: "PUT", URL: "https://a.test/{{path}}", Headers: Headers("X-A", "1"), Body: map[string]any{"a": "{{host}}"}, If: "host = a", On: []any{201, 500}, Delay: AtOnce, Timeout: time.Second,
+		Method: "PUT", URL: "https://a.test/{{path}}", Headers: Headers("X-A", "1"), Body: map[string]any{"a": "{{host}}"}, If: "host = a", On: []any{201, 500}, Delay: AtOnce, At: "start", Timeout: time.Second,
 		Retry: &Retry{Attempts: 2, Backoff: time.Second, MaxBackoff: time.Minute}, Sign: &Sign{Secret: "s", Header: "X-Sign", Scheme: "stripe"},
 		CA: "ca.pem", Cert: "cert.pem", ClientKey: "key.pem", Insecure: true,
 	}
@@ -81,7 +81,7 @@ func everything() (endpoints []Endpoint, file string) {
      select: sequence, per: host,
      latency: {min: 1ms, max: 1s, p50: 20ms, p99.9: 120ms, failure-rate: 0.25, timeout-rate: 0.5, timeout: 1m}, fault: {type: reset, rate: 0.5, of: connection, after: 3s},
      rate-limit: {max-requests: 5, window: 1m, key-fn: host, algorithm: fixed-window}, capacity: {concurrent: 1, queue: 2},
-     webhooks: [{method: put, url: 'https://a.test/{{path}}', headers: {X-A: 1}, body: {a: '{{host}}'}, if: host = a, on: [201, 500], sleep-time: 0, timeout: 1s,
+     webhooks: [{method: put, url: 'https://a.test/{{path}}', headers: {X-A: 1}, body: {a: '{{host}}'}, if: host = a, on: [201, 500], sleep-time: 0, at: start, timeout: 1s,
          retry: {attempts: 2, backoff: 1s, max-backoff: 1m}, sign: {secret: s, header: X-Sign, scheme: stripe}, ca: ca.pem, cert: cert.pem, key: key.pem, insecure: true}, {url: 'http://b.test'}],
      query: {a: int}, body: {a: 1}, tag: t, summary: s, description: d, router-name: r}
 - endpoint: {path: /y, fault: {type: slow-body, bytes-per-second: {p1: 1KiB, p50: 65536}}, response: {body: ['{{a|default:"x"}}', 1.5]}, latency: {median: 1s, sigma: 0.5}}

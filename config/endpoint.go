@@ -175,6 +175,7 @@ type Webhook struct {
 	On any
 
 	Delay   time.Duration `key:"sleep-time"` // from the response; 0 means a minute, AtOnce means none
+	At      string        // "start" sends it with the first item of a stream; "" when the stream has ended
 	Timeout time.Duration // of one attempt; 0 means 10s
 	Retry   *Retry        // nil means one attempt
 	Sign    *Sign         // nil means no signature

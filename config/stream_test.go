@@ -98,6 +98,10 @@ func TestWarningsOfStreams(t *testing.T) {
 		{"first and latency, with the head at once", streamed(beside("pace: {first: 1s, head: at-once}"), "data: x") + "    latency: {min: 1s}\n", nil},
 		{"forever with a shared rate", streamed(beside("pace: {shared: 20/m}"), "{data: x, times: forever}"), nil},
 		{"faults", faulty("type: error, after: 1.5%, item: {data: {a: 1}, event: '{{path}}'}") + faulty("type: slow-body, bytes-per-second: {p1: 4KiB, p50: 64 KB}"), nil},
+		{"a webhook of a stream without an end", streamed(paced, "{items: [{data: x}], times: forever}") + "    webhooks: [{url: 'http://a', at: start}, §{url: 'http://a'}]\n",
+			one(atEndpoint+".webhooks[1]", "is sent when the stream has ended, and it has no end of its own; expected at: start")},
+		{"webhooks of other streams", "- endpoint:\n    path: /x\n    webhook: {url: 'http://a'}\n    responses:\n    - {stream: [{data: x}], pace: {gap: 1s}}\n" +
+			"    - {stream: [{data: x, times: forever}], pace: {gap: 1s}, webhooks: []}\n    - {body: x}\n", nil},
 		{"lines and pieces", streamed("", "line: x", "body: y"), nil},
 		{"an event without data", streamed("", "event: §e"), one(atStream+"[0].event", "clients do not see an event without data; expected data")},
 		{"something after what may be left out", streamed(paced, "{if: method = POST, items: [{data: x, times: forever}]}", "{for: y in json-params, items: [{data: x, times: forever}]}", "data: y"), nil},

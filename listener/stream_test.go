@@ -571,7 +571,7 @@ func TestStream_AcrossAReload(t *testing.T) {
 	until(t, "the streams are over", func() bool { return server.Counts().InFlight == 0 })
 }
 
-// A stream is logged and counted once, when it ends, and its webhook goes out then.
+// A stream is logged and counted once, when it ends, and its webhook goes out then, or with the first item.
 func TestStream_Ends(t *testing.T) {
 	hook := make(chan string, 10)
 	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -595,7 +595,17 @@ func TestStream_Ends(t *testing.T) {
     path: /whole/:id
     response: {body: a}
     webhooks: [{url: "%[1]s", body: "{{path-params.id}} {{response.items|default:0}}", sleep-time: 0s}]
-`, target.URL)), listener.Options{Record: &record.Options{}, AccessLog: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+- endpoint:
+    path: /open/:id
+    response: {stream: [{times: forever, line: a}], pace: {gap: 1h}}
+    webhooks:
+      - {url: "%[1]s", at: start, body: "{{path-params.id}} {{response.status}} {{response.items|default:0}} {{response.end|default:'open'}}", sleep-time: 0s}
+      - {url: "%[1]s", body: "{{path-params.id}} {{response.status}} {{response.items}} {{response.end}}", sleep-time: 0s}
+- endpoint:
+    path: /empty/:id
+    response: {stream: [{times: 0, line: a}]}
+    webhooks: [{url: "%[1]s", at: start, body: "{{path-params.id}} {{response.items}}", sleep-time: 0s}]
+`, target.URL)), listener.Options{Record: &record.Options{}, AccessLog: true, WebhookStore: t.TempDir(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	conn := dial(t, server, "GET /1 HTTP/1.1\r\nHost: a\r\n\r\n")
 	if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil {
 		t.Error(err)
@@ -618,4 +628,21 @@ func TestStream_Ends(t *testing.T) {
 		c := server.Counts()
 		return c.InFlight == 0 && c.Endpoints[0].Statuses[200] == 2 && strings.Count(log.String(), "status=200 bytes=") == 4
 	})
+	over := dial(t, server, "GET /open/5 HTTP/1.1\r\nHost: a\r\n\r\n")
+	got := []string{<-hook}
+	_ = over.Close()
+	got = append(got, <-hook)
+	c.get(3, "/open/6")
+	got = append(got, <-hook)
+	_ = c.WriteRSTStream(3, http2.ErrCodeCancel)
+	got = append(got, <-hook)
+	_, _, _, _ = askOnce(t, server.URL()+"/empty/7")
+	want := []string{`5 200 0 "open"`, `5 200 1 "client"`, `6 200 0 "open"`, `6 200 1 "client"`, "7 0"}
+	if got = append(got, <-hook); !slices.Equal(got, want) {
+		t.Errorf("the webhooks have %q, want %q", got, want)
+	}
+	until(t, "each webhook has been sent once", func() bool { return server.Webhooks().Delivered == int64(4+len(want)) })
+	if n := len(hook); n > 0 {
+		t.Errorf("%d webhooks are more than declared", n)
+	}
 }

@@ -16,13 +16,15 @@ func check(e *Endpoint, key string, node *syntax.Node, reported map[string]bool)
 	checkResponse(c, &e.Response, finds, []string{"response"})
 	checkStream(c, &e.Response, e.Latency, []string{"response"})
 	checkChanges(c, e.Do, finds, nil)
-	checkWebhooks(c, e.Webhooks, nil)
+	with := []*Response{&e.Response}
 	warnOfErrors(c, e.Webhooks, e.Response.Status, "the response")
 	for i := range e.Responses {
 		if o := &e.Responses[i]; o.Webhooks == nil {
+			with = append(with, &o.Response)
 			warnOfErrors(c, e.Webhooks, o.Response.Status, fmt.Sprintf("responses[%d]", i))
 		}
 	}
+	checkWebhooks(c, e.Webhooks, nil, with...)
 	if e.Resource == nil { // a resource checks its own policies and outcomes
 		checkUnseen(c, e.Fault, []string{"response"})
 		checkFault(c, e.Fault, formOf(e.Responses, &e.Response), []string{"fault"})

@@ -116,7 +116,7 @@ func checkOutcomes(c *table.Checker, s selection) {
 		checkResponse(c, &o.Response, s.finds, at)
 		checkStream(c, &o.Response, cmp.Or(o.Latency, s.latency), at)
 		checkChanges(c, o.Do, s.finds, at)
-		checkWebhooks(c, o.Webhooks, at)
+		checkWebhooks(c, o.Webhooks, at, &o.Response)
 		o.Group.Check(c, "", at)
 		checkFault(c, o.Fault, formOf(nil, &o.Response), table.Below(at, "fault"))
 		checkUnseen(c, cmp.Or(o.Fault, s.fault), at)

@@ -215,6 +215,11 @@ func (i *StreamItem) isEndless() bool {
 		i.For.Value+i.Times.Value+i.If.Value == "" && slices.ContainsFunc(i.Items, func(i StreamItem) bool { return i.isEndless() })
 }
 
+// hasForever reports whether an item, or one in a group, is sent without an end.
+func hasForever(items []StreamItem) bool {
+	return slices.ContainsFunc(items, func(i StreamItem) bool { return i.Times.Value == Forever || hasForever(i.Items) })
+}
+
 // waits reports whether time passes when the item is sent, if there is a gap or not.
 func (i *StreamItem) waits(gap bool) bool {
 	if i.Items == nil {

@@ -33,6 +33,7 @@ type Webhook struct {
 	On  Outcomes
 
 	Delay   time.Duration `key:"sleep-time"` // from the response; 0 means DefaultDelay, AtOnce means none
+	At      string        // AtStart, or "": a stream has ended when its webhooks are sent
 	Timeout time.Duration // for one attempt; 0 means DefaultWebhookTimeout
 	Retry   *Retry        // nil for one attempt
 	Sign    *Sign         // nil for no signature
@@ -80,6 +81,7 @@ const (
 	DefaultWebhookMethod  = "POST"
 	DefaultDelay          = time.Minute
 	AtOnce                = table.AtOnce // Delay of a webhook that is sent immediately
+	AtStart               = "start"      // At of a webhook that is sent with the first item of a stream
 	DefaultWebhookTimeout = 10 * time.Second
 	DefaultAttempts       = 5
 	DefaultBackoff        = time.Second
@@ -99,6 +101,7 @@ var webhookFields = []table.Field[Webhook]{
 	table.With(table.Row{Key: "body", Mask: table.MaskNamed, Doc: "its body: a text, or a map or list that is sent as JSON", Kinds: table.Bodies},
 		func(d *table.Decoder, v table.Value, w *Webhook) { w.Body, w.BodyJSON = decodeBody(d, v, false) }),
 	table.Of[Webhook](table.Row{Key: "sleep-time", Doc: "how long after the answer it is sent; 60 seconds by default", Kinds: table.Texts | table.Numbers, Length: table.FromZero, AtOnce: true}),
+	table.Of[Webhook](table.Row{Key: "at", Doc: "start sends it with the first item of a stream; when the stream has ended by default", Kinds: table.Texts, Enum: []string{AtStart}}),
 	table.Of[Webhook](table.Row{Key: "if", Mask: table.MaskCondition, Doc: "the condition under which it is sent", Kinds: table.Scalars | table.Nulls}),
 	table.By[Webhook](table.Row{Key: "on", Doc: "the statuses of the answer with which it is sent: success, which are those below 400, any, or a list; success by default, and any in an outcome", Kinds: table.Texts | table.Lists, Pattern: "^(success|any)$", Form: "success, any, or a list of statuses, such as [201, 500]", Filled: true, Item: &table.Row{Kinds: table.Numbers, Min: 200, Max: 599}}, decodeOn),
 	table.Of[Webhook](table.Row{Key: "timeout", Doc: "how long one attempt may take; 10s by default", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
@@ -210,12 +213,19 @@ func (r *Retry) Effective() Retry {
 // EffectiveHeader returns the header that carries the signature.
 func (s *Sign) EffectiveHeader() string { return cmp.Or(s.Header, DefaultSignHeader) }
 
-// checkWebhooks checks the webhooks of the endpoint or outcome at the given keys. The key of each
-// webhook says whether it was declared as webhook or in the list webhooks.
-func checkWebhooks(c *table.Checker, all []Webhook, place []string) {
+// checkWebhooks checks the webhooks of the endpoint or outcome at the given keys, which are sent with some responses.
+// The key of each webhook says whether it was declared as webhook or in the list webhooks.
+func checkWebhooks(c *table.Checker, all []Webhook, place []string, with ...*Response) {
 	for i := range all {
 		w := &all[i]
-		checkWebhook(c, w, table.Below(place, w.keyIn(c, place)))
+		at := table.Below(place, w.keyIn(c, place))
+		checkWebhook(c, w, at)
+		switch {
+		case w.At != "" && !slices.ContainsFunc(with, (*Response).HasStream):
+			c.Wrong("is for a stream; expected a response with stream", table.Below(at, "at")...)
+		case w.At == "" && !c.Faulty(at...) && slices.ContainsFunc(with, func(r *Response) bool { return hasForever(r.Items) }):
+			c.Warn("is sent when the stream has ended, and it has no end of its own; expected at: start", at...)
+		}
 	}
 }
 

@@ -193,6 +193,9 @@ func (f *flow) appendItem(b []byte, now time.Time) []byte {
 		f.due = f.clock.Enter(f.due, f.stream.Demand)
 	}
 	f.count(size, due, now)
+	if f.sent.Items == 1 && f.given != nil {
+		c.server.notify(f.given, c)
+	}
 	if faulty {
 		return f.spoil(b, begin)
 	}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"mockserver/listener/compile/webhook"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/reply"
 	"mockserver/matcher"
@@ -50,6 +51,12 @@ func (f *flow) finish(left bool) {
 		return
 	}
 	f.close(left)
+}
+
+// sends reports whether a webhook is sent now: with the first item, or at the end. Without an item, all are sent at
+// the end. A nil flow is a reply that is not streamed.
+func (f *flow) sends(h *webhook.Hook) bool {
+	return f == nil || h.Starts == (f.sent.End == "") || f.sent.Items == 0
 }
 
 // close sends the webhooks, and logs the request.

@@ -18,7 +18,8 @@ const webhookLines = 10
 
 // notify schedules the webhooks of an answer whose conditions are true, unless the request itself
 // results from too long a chain of webhooks. Their content is rendered now, from the request and
-// the reply; their delay starts when the response has been written.
+// the reply; their delay starts when the response has been written. A stream calls notify twice: with
+// its first item, and at its end.
 func (s *Server) notify(a *compile.Response, c *call) {
 	if len(a.Hooks) == 0 {
 		return
@@ -36,8 +37,12 @@ func (s *Server) notify(a *compile.Response, c *call) {
 		}
 		return
 	}
-	follows := func(h *webhook.Hook) bool { return h.Follows(c.Reply.Status, c.Trace.Instead != "") }
+	follows := func(h *webhook.Hook) bool { return h.Follows(c.Reply.Status, c.Trace.Instead != "") && c.flow.sends(h) }
 	s.rendered(a.Hooks, follows, r, depth, func(h *webhook.Hook, d dispatcher.Delivery) {
+		if c.flow != nil && c.flow.sent.End == "" {
+			s.start(h, d, time.Now())
+			return
+		}
 		if !s.accepts(h, &d) {
 			return
 		}
@@ -63,15 +68,20 @@ func (s *Server) notify(a *compile.Response, c *call) {
 func (s *Server) NotifyMoved(hooks []webhook.Hook, r *matcher.Request, at time.Time) {
 	r.MaxText = s.MaxResponse
 	s.rendered(hooks, func(*webhook.Hook) bool { return true }, r, 0, func(h *webhook.Hook, d dispatcher.Delivery) {
-		start := func() {
-			if s.accepts(h, &d) {
-				s.Webhooks.Start(d, at)
-			}
-		}
-		if !s.Stored || !s.Storing.Do(start) {
-			start()
-		}
+		s.start(h, d, at)
 	})
+}
+
+// start starts a webhook at the given time. It does not wait for the webhook store.
+func (s *Server) start(h *webhook.Hook, d dispatcher.Delivery, at time.Time) {
+	start := func() {
+		if s.accepts(h, &d) {
+			s.Webhooks.Start(d, at)
+		}
+	}
+	if !s.Stored || !s.Storing.Do(start) {
+		start()
+	}
 }
 
 // accepts offers a webhook to the dispatcher, and reports whether the dispatcher accepts it. A

@@ -25,6 +25,7 @@ import (
 type Hook struct {
 	Shared *dispatcher.Webhook // what all deliveries have in common
 	Own    bool                // it belongs to an outcome, and is sent with that one if it says nothing else
+	Starts bool                // it is sent with the first item of a stream
 	Delay  time.Duration
 
 	when   *renderer.Condition
@@ -94,7 +95,7 @@ func Following(all []Hook, status int) (some []Hook) {
 func compile(w *item.Webhook, scope *renderer.Scope) (Hook, syntax.Problems) {
 	retry := w.Retry.Effective()
 	h := Hook{
-		Delay: w.EffectiveDelay(), on: w.On,
+		Delay: w.EffectiveDelay(), Starts: w.At == item.AtStart, on: w.On,
 		Shared: &dispatcher.Webhook{
 			Method:  w.EffectiveMethod(),
 			Timeout: cmp.Or(w.Timeout, item.DefaultWebhookTimeout),
