@@ -85,7 +85,7 @@ func (c *Collector) groups() []*group {
 // patternsOf returns the pattern of each place, which is a host and a path.
 func (c *Collector) patternsOf() map[uint32]*pattern {
 	patterns := map[uint32]*pattern{}
-	places := map[string][]uint32{} // by host
+	places, paths := map[string][]uint32{}, map[string][]string{} // by host
 	for i := range c.records {
 		place := c.records[i].place
 		if patterns[place] != nil {
@@ -97,14 +97,10 @@ func (c *Collector) patternsOf() map[uint32]*pattern {
 			continue
 		}
 		patterns[place] = &pattern{}
-		places[host] = append(places[host], place)
+		places[host], paths[host] = append(places[host], place), append(paths[host], path)
 	}
-	for _, list := range places {
-		paths := make([]string, len(list))
-		for i, place := range list {
-			_, paths[i], _ = strings.Cut(c.words.texts[place], "\x00")
-		}
-		for i, p := range infer(paths) {
+	for host, list := range places {
+		for i, p := range infer(paths[host]) {
 			*patterns[list[i]] = p
 		}
 	}

@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -261,11 +262,7 @@ func (g *group) numberResponses() {
 	numbers := newWords()
 	g.responses = make([]uint32, len(g.records))
 	for i, r := range g.records {
-		id := strconv.Itoa(int(r.status)) + " " + strconv.Itoa(int(r.body)) + " " + strconv.FormatBool(r.cut)
-		if r.status >= 300 && r.status < 400 || r.status == 201 {
-			id += " " + fieldOf(split(g.store.get(r.headers, &g.buf[0])), "Location")
-		}
-		g.responses[i] = numbers.add(id)
+		g.responses[i] = numbers.add(fmt.Sprint(r.status, r.body, r.cut, g.leadsTo(r)))
 	}
 }
 

@@ -1,7 +1,6 @@
 package traffic
 
 import (
-	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
@@ -62,15 +61,6 @@ func classOf(text string) class {
 		return class{"id", len(text)}
 	}
 	return class{}
-}
-
-// expression returns the RE2 expression that all values of the class match; "" if the path alone
-// expresses the class.
-func (c class) expression() string {
-	if c.kind == "id" {
-		return fmt.Sprintf("^[0-9A-Za-z_-]{%d}$", c.size)
-	}
-	return ""
 }
 
 // String returns the name of the class in reports.
@@ -168,14 +158,8 @@ func named(segments []segment) pattern {
 		taken[name] = true
 		s.name = name
 	}
-	p.text = p.written()
-	return p
-}
-
-// written returns the pattern as it is declared.
-func (p *pattern) written() string {
 	var path language.Path
-	for _, s := range p.segments {
+	for _, s := range segments {
 		one := language.Segment{Text: language.Decoded(s.literal)}
 		if s.param {
 			one = language.Segment{Kind: language.Param, Text: s.name}
@@ -185,7 +169,8 @@ func (p *pattern) written() string {
 		}
 		path = append(path, one)
 	}
-	return path.String()
+	p.text = path.String()
+	return p
 }
 
 // parsePattern parses a pattern that the user gives.

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -68,9 +69,11 @@ func (g *group) setBody(m *syntax.Node, r *record, fixed []draft.Field) {
 	case len(body) == 0 || r.status == 204 || r.status == 304:
 	case len(body) > inlineBody || !utf8.Valid(body):
 		raw = true
-		name := g.draft.AddFile(draft.File{Name: "bodies/" + g.slug + extension(fieldOf(fixed, "Content-Type")), Data: slices.Clone(body)})
+		kind := fieldOf(fixed, "Content-Type")
+		name := "bodies/" + g.slug + cmp.Or(extensions[semantics.MediaType(kind)], ".bin")
+		name = g.draft.AddFile(draft.File{Name: name, Data: slices.Clone(body)})
 		m.Set("external-body", draft.Flow(draft.NewMap("provider", "json", "path", name)))
-		if fieldOf(fixed, "Content-Type") == "" {
+		if kind == "" {
 			headers := headerMap(fixed)
 			m.Set("headers", draft.Of(headers.Set("Content-Type", draft.Of("application/octet-stream"))))
 		}
@@ -82,18 +85,11 @@ func (g *group) setBody(m *syntax.Node, r *record, fixed []draft.Field) {
 	}
 }
 
-// extension returns the extension of a file with a content type.
-func extension(contentType string) string {
-	kind := semantics.MediaType(contentType)
-	for end, names := range map[string][]string{
-		".json": {"application/json"}, ".html": {"text/html"}, ".js": {"text/javascript", "application/javascript", "application/x-javascript"}, ".css": {"text/css"}, ".xml": {"application/xml", "text/xml"},
-		".png": {"image/png"}, ".jpg": {"image/jpeg"}, ".gif": {"image/gif"}, ".svg": {"image/svg+xml"}, ".webp": {"image/webp"}, ".txt": {"text/plain"}, ".pdf": {"application/pdf"},
-	} {
-		if slices.Contains(names, kind) {
-			return end
-		}
-	}
-	return ".bin"
+// extensions are the extensions of files, by their media types.
+var extensions = map[string]string{
+	"application/json": ".json", "text/html": ".html", "text/css": ".css", "application/xml": ".xml", "text/xml": ".xml",
+	"text/javascript": ".js", "application/javascript": ".js", "application/x-javascript": ".js", "text/plain": ".txt", "application/pdf": ".pdf",
+	"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/svg+xml": ".svg", "image/webp": ".webp",
 }
 
 // headers returns the header lines that all records have in common, and those whose values differ.

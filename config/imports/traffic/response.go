@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -111,8 +112,8 @@ func (g *group) fits() string {
 	var parts []string
 	for _, s := range g.pattern.segments {
 		known := slices.ContainsFunc(g.key, func(c *column) bool { return c.from == 'p' && c.name == s.name })
-		if x := s.class.expression(); s.param && x != "" && !known {
-			parts = append(parts, "path-params."+s.name+" matches "+language.Quote(x))
+		if s.param && s.class.kind == "id" && !known { // the path itself expresses the other classes
+			parts = append(parts, fmt.Sprintf(`path-params.%s matches "^[0-9A-Za-z_-]{%d}$"`, s.name, s.class.size))
 		}
 	}
 	return language.And(parts...)

@@ -191,13 +191,10 @@ func (s *rowSet) members(i int) *syntax.Node {
 		m.Set("type", draft.Of(fieldOf(fields, "Content-Type")))
 	}
 	for h, name := range s.varying {
-		i := slices.IndexFunc(fields, func(f draft.Field) bool { return strings.EqualFold(f.Name, name) })
-		if i < 0 {
-			m.Set("h"+strconv.Itoa(h+1), draft.Of(""))
-			continue
+		m.Set("h"+strconv.Itoa(h+1), draft.Of(fieldOf(fields, name)))
+		if i := slices.IndexFunc(fields, func(f draft.Field) bool { return strings.EqualFold(f.Name, name) }); i >= 0 {
+			fields = slices.Delete(fields, i, i+1) // the next column of this name has the next value
 		}
-		m.Set("h"+strconv.Itoa(h+1), draft.Of(fields[i].Value))
-		fields = slices.Delete(fields, i, i+1) // the next column of this name has the next value
 	}
 	return s.content(m, r.record)
 }

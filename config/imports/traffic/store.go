@@ -46,8 +46,8 @@ func (s *store) add(text []byte) uint32 {
 	}
 	if s.file == nil {
 		s.memory = append(s.memory, text...)
-	} else if _, err := s.out.Write(text); err != nil && s.err == nil {
-		s.err = err
+	} else if _, err := s.out.Write(text); err != nil {
+		s.keep(err)
 	}
 	return n
 }

@@ -88,11 +88,10 @@ func isFrame(framing events.Framing, piece []byte) bool {
 	return data == "" || data == "\n" || data == "\r\n" || data == "[DONE]" || name == "ping"
 }
 
-// texts returns the items of a record.
-func (g *group) texts(r *record) (texts []string) {
-	body, items := g.items(r)
+// textsOf returns the pieces of a body.
+func textsOf(body []byte, pieces []recording.Piece) (texts []string) {
 	from := int64(0)
-	for _, p := range items {
+	for _, p := range pieces {
 		texts = append(texts, string(body[from:p[0]]))
 		from = p[0]
 	}
@@ -108,28 +107,22 @@ func (g *group) stream(m *syntax.Node, o *outcome) *syntax.Node {
 // setStream sets the stream of a response to the items of a record. With Options.Exact each is sent when it was
 // recorded, frames too.
 func (g *group) setStream(m *syntax.Node, r *record, records []*record) {
-	list, texts := syntax.NewList(), g.texts(r)
-	var pieces []recording.Piece
+	list, piecesOf := syntax.NewList(), g.items
 	if g.opts.Exact {
-		var body []byte
-		body, pieces = g.piecesOf(r)
-		texts = nil
-		for i, from := 0, int64(0); i < len(pieces); i++ {
-			texts = append(texts, string(body[from:pieces[i][0]]))
-			from = pieces[i][0]
-		}
+		piecesOf = g.piecesOf
 	}
-	for i, text := range texts {
+	body, pieces := piecesOf(r)
+	for i, text := range textsOf(body, pieces) {
 		item := draft.NewMap("body", text)
 		if !utf8.ValidString(text) {
 			item = draft.NewMap("base64", base64.StdEncoding.EncodeToString([]byte(text)))
 		}
-		if i > 0 && pieces != nil {
+		if i > 0 && g.opts.Exact {
 			item.Set("after", exactly(pieces[i][1]-pieces[i-1][1]))
 		}
 		list.Append(draft.Flow(item))
 	}
-	if m.Set("stream", list).Set("template", draft.Of(false)); pieces == nil {
+	if m.Set("stream", list).Set("template", draft.Of(false)); !g.opts.Exact {
 		g.setPace(m, records)
 	} else if len(pieces) > 0 {
 		m.Set("pace", draft.Flow(draft.NewMap("first", exactly(max(0, pieces[0][1]-g.opts.Subtract.Microseconds())))))
@@ -171,7 +164,7 @@ func (g *group) setPace(m *syntax.Node, records []*record) *syntax.Node {
 // content adds the content of a record to a row.
 func (s *rowSet) content(m *syntax.Node, r *record) *syntax.Node {
 	if r.stream {
-		return m.Set("events", draft.Flow(s.g.texts(r)))
+		return m.Set("events", draft.Flow(textsOf(s.g.items(r))))
 	}
 	return m.Set("body", draft.Of(string(s.g.store.get(r.body, &s.g.buf[0]))))
 }

@@ -54,13 +54,10 @@ func (t *Capture) Response(x *upstream.Exchange) {
 	if x.Streamed && (!x.Whole || x.Framing != events.None) {
 		t.entry.stream(x)
 	}
-	t.more(x, x.Body)
 	if t.asking != nil && !x.Whole && (x.Length > int64(t.entry.kept) || x.Framing != events.None) {
 		t.asking.end(false) // the answer is too large, or may have no end
 	}
-	if x.Whole {
-		t.End(x, "", x.Status)
-	}
+	t.More(x, x.Body, x.Whole, false)
 }
 
 // More records a part of a body. It ends the exchange if the body is over, or if the body broke
@@ -69,7 +66,9 @@ func (t *Capture) More(x *upstream.Exchange, b []byte, over, broken bool) {
 	if t.entry == nil {
 		return
 	}
-	t.more(x, b)
+	if t.entry.More(b, time.Since(x.Sent)); t.entry.response.omitted != "" { // it has become too large to be waited for
+		t.asking.end(false)
+	}
 	switch {
 	case broken:
 		t.End(x, recording.Cut, x.Status)
@@ -95,11 +94,4 @@ func (t *Capture) End(x *upstream.Exchange, failure string, status int) {
 	t.recorder.End(e)
 	t.asking.end(failure != "")
 	*t = Capture{}
-}
-
-// more records a part of a body. A body that becomes too large is not waited for.
-func (t *Capture) more(x *upstream.Exchange, b []byte) {
-	if t.entry.More(b, time.Since(x.Sent)); t.entry.response.omitted != "" {
-		t.asking.end(false)
-	}
 }

@@ -152,12 +152,6 @@ func (r *Recorder) unlock() {
 	}
 }
 
-// Upstream returns the name of the upstream.
-func (r *Recorder) Upstream() string { return r.opts.Upstream }
-
-// ID returns Options.ID.
-func (r *Recorder) ID() string { return r.opts.ID }
-
 // Begin copies a request that is about to be passed on. It returns nil if the request is not
 // recorded.
 func (r *Recorder) Begin(q *matcher.Request, connection uint64) *Entry {

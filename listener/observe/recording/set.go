@@ -233,7 +233,7 @@ func (s *Set) replace(t *Tap, begun *Recorder) (ended Stats) {
 	s.mu.Unlock()
 	before := t.recorder.Swap(begun)
 	if begun != nil {
-		s.log.Info("recording", "upstream", begun.Upstream(), "file", begun.Stats().Paths[0])
+		s.log.Info("recording", "upstream", begun.opts.Upstream, "file", begun.Stats().Paths[0])
 	}
 	if before == nil {
 		return Stats{}
@@ -314,7 +314,7 @@ func (s *Set) Stop(id string) (Listed, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	for _, t := range s.allTaps() {
-		if r := t.Recorder(); r != nil && r.ID() == id {
+		if r := t.Recorder(); r != nil && r.opts.ID == id {
 			t.requested = false
 			return Listed{Stats: s.replace(t, nil)}, nil
 		}

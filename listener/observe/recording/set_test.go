@@ -217,7 +217,7 @@ func TestSet_WhatADeclarationBegins(t *testing.T) {
 	if tap.Recorder() == first {
 		t.Error("the recording of another URL has not begun")
 	}
-	if _, err := s.Stop(tap.Recorder().ID()); err != nil {
+	if _, err := s.Stop(tap.Recorder().opts.ID); err != nil {
 		t.Fatal(err)
 	}
 	mustFollow(t, s, one)
@@ -241,7 +241,7 @@ func TestSet_WhatADeclarationBegins(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustFollow(t, s, one)
-	if r := tap.Recorder(); r == nil || r.ID() != started.ID {
+	if r := tap.Recorder(); r == nil || r.opts.ID != started.ID {
 		t.Error("a reload has ended the recording that a request started")
 	}
 	mustFollow(t, s, nil)
