@@ -31,11 +31,11 @@ func TestRecording_StreamsAreServedAtTheirTimes(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "real-0001.ndjson.zst"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	spec := config.Parse("a.yml", fmt.Appendf(nil, `
+	for rules, atOnce := range map[string]bool{"": false, "capacity: {concurrent: 9}, ": false, "capacity: {concurrent: 8}, ": true} {
+		spec := config.Parse("a.yml", fmt.Appendf(nil, `
 - upstream: {name: real, url: "http://127.0.0.1:1", record: {to: %q, mode: missing}}
-- endpoint: {method: any, path: "/*rest", response: {proxy: real}}
-`, dir))
-	for _, atOnce := range []bool{false, true} {
+- endpoint: {method: any, path: "/*rest", %sresponse: {proxy: real}}
+`, dir, rules))
 		server := started(t, spec, listener.Options{NoLatency: atOnce})
 		for name, client := range map[string]*http.Client{"http/1.1": http.DefaultClient, "h2": overHTTP2(t)} {
 			begun := time.Now()

@@ -41,7 +41,7 @@ type Counts struct {
 // NewCounts returns the counts of an endpoint, or nil if there is nothing to count. An endpoint
 // that a reload leaves unchanged keeps its counts.
 func NewCounts(k *Carried, e *item.Endpoint, seeded bool) *Counts {
-	if !seeded && len(e.Responses) == 0 && e.Latency == nil && e.Response.Pace == nil {
+	if !seeded && len(e.Responses) == 0 && e.Latency == nil && e.Response.Pace == nil && e.Response.Proxy == nil {
 		return nil
 	}
 	return Keep(k, e, "counts "+e.Fingerprint(), func() *Counts {
