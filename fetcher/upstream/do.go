@@ -154,7 +154,7 @@ func (x *Exchange) exchange(a *Request) error {
 		n, err = x.conn.Read(room)
 	}
 	if n == 0 && x.hurried && errors.Is(err, os.ErrDeadlineExceeded) && time.Now().Before(x.deadline) {
-		n, err = x.readWatching(a.Waiter, room)
+		n, err = x.watching(a.Waiter, x.conn.Read, room)
 	}
 	if x.in = x.in[:len(x.in)+n]; n > 0 {
 		x.First = time.Now()

@@ -120,7 +120,7 @@ func (x *Exchange) readConn(p []byte) (n int, err error) {
 		n, err = x.from.Read(p)
 	}
 	if n == 0 && x.waiter != nil && (!x.hurried || errors.Is(err, os.ErrDeadlineExceeded)) {
-		n, err = x.readWatching(x.waiter, p)
+		n, err = x.watching(x.waiter, x.conn.Read, p)
 	}
 	if n > 0 {
 		err = nil // the next read returns it again

@@ -5,17 +5,11 @@ import "time"
 // ReadWatching is like Read, but returns ErrLeft as soon as the client disconnects, even while the
 // upstream sends nothing.
 func (x *Exchange) ReadWatching(p []byte, w Waiter) (int, error) {
-	return x.watching(w, func() (int, error) { return x.Read(p) })
-}
-
-// readWatching reads the beginning of the answer, unless the client disconnects.
-func (x *Exchange) readWatching(w Waiter, into []byte) (n int, err error) {
-	conn := x.conn
-	return x.watching(w, func() (int, error) { return conn.Read(into) })
+	return x.watching(w, x.Read, p)
 }
 
 // watching reads in another goroutine, while this one watches whether the client disconnects.
-func (x *Exchange) watching(w Waiter, read func() (int, error)) (n int, err error) {
+func (x *Exchange) watching(w Waiter, read func([]byte) (int, error), into []byte) (n int, err error) {
 	type result struct {
 		n   int
 		err error
@@ -30,7 +24,7 @@ func (x *Exchange) watching(w Waiter, read func() (int, error)) (n int, err erro
 	}
 	go func() {
 		defer close(woken)
-		n, err := read()
+		n, err := read(into)
 		done <- result{n, err}
 		w.Wake()
 	}()

@@ -208,13 +208,10 @@ func (l *Line) Append(b []byte) []byte {
 	b = strconv.AppendUint(append(b, `,"connection":`...), l.Connection, 10)
 	b = l.Request.append(append(b, `,"request":`...))
 	b = l.Response.append(append(b, `,"response":`...))
-	for i, p := range l.Pieces {
-		if i == 0 {
-			b = append(b, `,"pieces":[`...)
-		} else {
-			b = append(b, ',')
-		}
-		b = append(appendNumber(appendNumber(b, "[", p[0]), ",", p[1]), ']')
+	before := `,"pieces":[[`
+	for _, p := range l.Pieces {
+		b = append(appendNumber(appendNumber(b, before, p[0]), ",", p[1]), ']')
+		before = ",["
 	}
 	if len(l.Pieces) > 0 {
 		b = append(b, ']')
@@ -224,14 +221,12 @@ func (l *Line) Append(b []byte) []byte {
 
 func (m *Message) append(b []byte) []byte {
 	b = append(b, '{')
+	before := `"headers":[[`
+	for _, h := range m.Headers {
+		b = append(appendText(appendText(b, before, h[0]), `,`, h[1]), ']')
+		before = ",["
+	}
 	if len(m.Headers) > 0 {
-		b = append(b, `"headers":[`...)
-		for i, h := range m.Headers {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(appendText(appendText(b, `[`, h[0]), `,`, h[1]), ']')
-		}
 		b = append(b, "],"...)
 	}
 	b = appendNumber(b, `"size":`, m.Size)

@@ -207,11 +207,11 @@ func (x *exchange) setForm(e *entry) {
 		x.request = b.Bytes()
 		return
 	}
-	form := make([]string, len(params))
-	for i, p := range params {
-		form[i] = url.QueryEscape(p.Name) + "=" + url.QueryEscape(p.Value)
+	var form []byte
+	for _, p := range params {
+		form = append(form, "&"+url.QueryEscape(p.Name)+"="+url.QueryEscape(p.Value)...)
 	}
-	x.request = []byte(strings.Join(form, "&"))
+	x.request = form[1:]
 }
 
 // checkText notes a text whose bytes are not known: a HAR has the characters of a text, not its

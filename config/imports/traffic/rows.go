@@ -69,14 +69,11 @@ func (g *group) rows(parts []*part) *rowSet {
 			s.vary(usual)
 		}
 	}
-	if len(g.key) == 1 && !s.turns {
+	if len(g.key) == 1 && !s.turns && !slices.ContainsFunc(s.rows, func(r row) bool {
+		v := g.value(g.key[0], r.index).Text.Value
+		return v == "" || len(v) > maxRowKey
+	}) {
 		s.byColumn = g.key[0]
-		if slices.ContainsFunc(s.rows, func(r row) bool {
-			v := g.value(g.key[0], r.index).Text.Value
-			return v == "" || len(v) > maxRowKey
-		}) {
-			s.byColumn = nil
-		}
 	}
 	s.declare()
 	return s

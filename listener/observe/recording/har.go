@@ -75,11 +75,8 @@ func harOf(l *recording.Line) object {
 
 // query returns the parameters in the query of a URL.
 func query(from string) (all [][2]string) {
-	u, err := url.Parse(from)
-	if err != nil {
-		return nil
-	}
-	for part := range strings.SplitSeq(u.RawQuery, "&") {
+	_, query, _ := strings.Cut(from, "?")
+	for part := range strings.SplitSeq(query, "&") {
 		if name, value, _ := strings.Cut(part, "="); name != "" {
 			all = append(all, [2]string{unescaped(name), unescaped(value)})
 		}

@@ -13,7 +13,6 @@ import (
 
 	"mockserver/config/item"
 	"mockserver/config/syntax"
-	"mockserver/matcher"
 	"mockserver/renderer"
 )
 
@@ -206,10 +205,6 @@ func (s *Set) open(open func(Options) (*Recorder, error), t *Tap, name, url, dir
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
-	var holds func(*matcher.Request) bool
-	if condition != nil {
-		holds = condition.Holds
-	}
 	if dir != "" && !filepath.IsAbs(declared.To) {
 		dir = filepath.Join(dir, declared.To)
 	} else {
@@ -217,7 +212,7 @@ func (s *Set) open(open func(Options) (*Recorder, error), t *Tap, name, url, dir
 	}
 	s.last++
 	return open(Options{
-		ID: strconv.Itoa(s.last), Upstream: name, URL: url, Dir: dir, Declared: declared, If: holds, Log: s.log,
+		ID: strconv.Itoa(s.last), Upstream: name, URL: url, Dir: dir, Declared: declared, If: condition.Holds, Log: s.log,
 		before: t.Recorder(), lost: &s.lost,
 	})
 }
