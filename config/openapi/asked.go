@@ -19,25 +19,18 @@ func (o *Operation) ask(form *pathForm, declared []*openapi3.Parameter) {
 		return
 	}
 	a := &o.Responses[o.Default]
-	if a.generated == nil || a.holdsTags() || slices.ContainsFunc(form.names, func(name string) bool { return !plainText(name) }) || o.describesBody() {
+	tags := func(text string) bool { return strings.Contains(text, "{{") || strings.Contains(text, "{%") }
+	switch {
+	case a.generated == nil, slices.ContainsFunc(form.names, func(name string) bool { return !plainText(name) }),
+		tags(string(a.Body)), slices.ContainsFunc(a.Headers, func(h Header) bool { return tags(h.Value) }),
+		// Such a URL has the value of the body from when the document was read.
+		slices.ContainsFunc(o.Callbacks, func(cb Callback) bool { return strings.Contains(cb.URL, "$response.body") }):
 		return
 	}
 	if o.Bound = a.generated.Bind(a.Body, form.parameters(declared)); o.Bound == nil {
 		return
 	}
 	o.Template = o.Bound.Template(a.Body, func(i int) string { return "path-params[" + strconv.Quote(form.names[i]) + "]" })
-}
-
-// holdsTags reports whether an answer contains text that a template would not send unchanged.
-func (a *Response) holdsTags() bool {
-	tags := func(text string) bool { return strings.Contains(text, "{{") || strings.Contains(text, "{%") }
-	return tags(string(a.Body)) || slices.ContainsFunc(a.Headers, func(h Header) bool { return tags(h.Value) })
-}
-
-// describesBody reports whether the URL of a callback refers to the response body, whose value is
-// inserted when the document is read.
-func (o *Operation) describesBody() bool {
-	return slices.ContainsFunc(o.Callbacks, func(cb Callback) bool { return strings.Contains(cb.URL, "$response.body") })
 }
 
 // parameters returns the parameters of a path in their order, with the schemas that declared has

@@ -58,7 +58,11 @@ func (d *decoding) decode(n *syntax.Node, l *layout, v reflect.Value) {
 	}
 	switch l.want {
 	case wantAny:
-		v.Set(reflect.ValueOf(anyOf(n)))
+		value := jsonvalue.OfNode(n) // it keeps the order of names and all digits
+		if n.Kind == syntax.NullNode {
+			value = jsonvalue.Null{} // nil means that the value is absent
+		}
+		v.Set(reflect.ValueOf(value))
 	case wantPointer:
 		p := reflect.New(l.elem.typ)
 		d.decode(n, l.elem, p.Elem())
@@ -295,11 +299,10 @@ func (d *decoding) otherKey(e *syntax.Entry, l *layout, v reflect.Value) {
 	}
 }
 
-// isAnnotation reports whether a key next to the $ref of a schema does not affect what the schema
-// accepts.
-func isAnnotation(key string) bool {
-	known := []string{"$ref", "description", "summary", "title", "$comment", "deprecated", "externalDocs"}
-	return strings.HasPrefix(key, "x-") || slices.Contains(known, key)
+// isConstraint reports whether a key next to the $ref of a schema affects what the schema accepts.
+func isConstraint(e syntax.Entry) bool {
+	others := []string{"$ref", "description", "summary", "title", "$comment", "deprecated", "externalDocs"}
+	return !strings.HasPrefix(e.Name(), "x-") && !slices.Contains(others, e.Name())
 }
 
 // referable decodes an object or a reference to one.
@@ -318,13 +321,9 @@ func (d *decoding) referable(n *syntax.Node, l *layout, v reflect.Value) {
 		v.FieldByName("Value").Set(value)
 		return
 	}
-	if l.typ == typeOfSchemaRef && d.modern {
-		for i := range n.Entries {
-			if !isAnnotation(n.Entries[i].Name()) {
-				d.constrained(n, l, v)
-				return
-			}
-		}
+	if l.typ == typeOfSchemaRef && d.modern && slices.ContainsFunc(n.Entries, isConstraint) {
+		d.constrained(n, l, v)
+		return
 	}
 	d.place(n, v)
 	v.FieldByName("Ref").SetString(ref.Text.Value)
@@ -354,14 +353,4 @@ func (d *decoding) constrained(n *syntax.Node, l *layout, v reflect.Value) {
 	}
 	siblings.Entries = append(siblings.Entries, syntax.NewEntry("allOf", all))
 	d.referable(siblings, l, v)
-}
-
-// anyOf returns the value of a node where the library accepts any value: a JSON value that keeps
-// the order of its names and all its digits. A null becomes jsonvalue.Null{}, because nil means
-// that the value is absent.
-func anyOf(n *syntax.Node) any {
-	if n.Kind == syntax.NullNode {
-		return jsonvalue.Null{}
-	}
-	return jsonvalue.OfNode(n)
 }

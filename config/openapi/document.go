@@ -113,10 +113,7 @@ func lacksOperations(root *syntax.Node) syntax.Problem {
 			return entryProblem(&e, fmt.Sprintf("%q is %s; indent it further, so that it is inside paths", wording.Clip(e.Name()), where)).Problem
 		}
 	}
-	var items []syntax.Entry
-	if paths != nil {
-		items = paths.Entries
-	}
+	items := cmp.Or(paths, &syntax.Node{}).Entries
 	for _, e := range items {
 		if methodsOf[e.Name()] {
 			return entryProblem(&e, fmt.Sprintf("%q is a method, not a path; indent it further, so that it is inside its path", e.Name())).Problem
@@ -301,9 +298,7 @@ func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *o
 func (b *bundle) at(pointer string) *syntax.Node {
 	n := b.root.root
 	for _, token := range jsonvalue.TokensOf(strings.TrimPrefix(pointer, "#")) {
-		if n = b.target(b.root.step(b.target(n), token)); n == nil {
-			return nil
-		}
+		n = b.target(b.root.step(b.target(n), token))
 	}
 	return n
 }
@@ -312,20 +307,14 @@ func (b *bundle) at(pointer string) *syntax.Node {
 // node itself when it is not a reference.
 func (b *bundle) target(n *syntax.Node) *syntax.Node {
 	for range maxInlined {
-		if n == nil || n.Kind != syntax.MapNode {
-			return n
-		}
 		ref := b.root.step(n, "$ref")
 		if ref == nil || ref.Kind != syntax.TextNode || !strings.HasPrefix(ref.Text.Value, "#/") {
 			return n
 		}
-		next := b.root.root
+		n = b.root.root
 		for _, token := range jsonvalue.TokensOf(ref.Text.Value[1:]) {
-			if next != nil {
-				next = b.root.step(next, token)
-			}
+			n = b.root.step(n, token)
 		}
-		n = next
 	}
 	return n
 }

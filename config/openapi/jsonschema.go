@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"errors"
 	"net/url"
 	"reflect"
 	"slices"
@@ -59,8 +58,10 @@ func ReadSchema(root *syntax.Node, location string, opts Options) (*validate.Sch
 
 // checkKeywords reports values that JSON Schema does not allow, but that OpenAPI documents may have.
 func (r *documentReader) checkKeywords(n *syntax.Node) {
-	if of := n.Get("multipleOf"); of != nil && of.Kind == syntax.NumberNode && !isPositive(of.Text.Value) {
-		r.wrong(of, "is %s; expected a number above 0", of.Text.Value)
+	if of := n.Get("multipleOf"); of != nil && of.Kind == syntax.NumberNode {
+		if number, _ := strconv.ParseFloat(of.Text.Value, 64); !(number > 0) { // infinite if it is too large
+			r.wrong(of, "is %s; expected a number above 0", of.Text.Value)
+		}
 	}
 	if format := n.Get("format"); format != nil && format.Kind != syntax.TextNode {
 		r.wrong(format, "is %s; expected the name of a format", format.Kind)
@@ -83,11 +84,6 @@ func (r *documentReader) checkKeywords(n *syntax.Node) {
 			}
 		}
 	}
-}
-
-func isPositive(number string) bool {
-	f, err := strconv.ParseFloat(number, 64)
-	return f > 0 && (err == nil || errors.Is(err, strconv.ErrRange))
 }
 
 // draft converts a JSON Schema to what the schemas of OpenAPI 3.1 know.

@@ -39,7 +39,7 @@ type fieldOf struct {
 type want uint8
 
 const (
-	wantAny          want = iota // any value; see anyOf
+	wantAny          want = iota // any value
 	wantText                     // a string
 	wantBool                     // true or false
 	wantWhole                    // an integer, 0 or greater

@@ -138,10 +138,7 @@ func (b *bundle) below(n *syntax.Node, l *layout) {
 	case wantObject:
 		b.object(n, l)
 	case wantReferable:
-		if ref := n.Get("$ref"); ref != nil && ref.Kind == syntax.TextNode {
-			b.refer(ref, l)
-			b.empty(n, ref)
-		}
+		b.component(n, l)
 		b.below(n, l.elem)
 	case wantMapping:
 		if n.Kind == syntax.TextNode && strings.ContainsAny(n.Text.Value, "/#") {
@@ -155,9 +152,8 @@ func (b *bundle) below(n *syntax.Node, l *layout) {
 func (b *bundle) object(n *syntax.Node, l *layout) {
 	if l.section == pathSection {
 		b.unfold(n, l)
-	} else if ref := n.Get("$ref"); l.section != "" && ref != nil && ref.Kind == syntax.TextNode { // Swagger 2.0
-		b.refer(ref, l)
-		b.empty(n, ref)
+	} else if l.section != "" { // Swagger 2.0
+		b.component(n, l)
 	}
 	for _, e := range n.Entries {
 		f, ok := l.fields[e.Name()]
@@ -171,10 +167,14 @@ func (b *bundle) object(n *syntax.Node, l *layout) {
 	}
 }
 
-// empty removes a dangling reference from its object, unless Options.Strict is set. A schema then
-// accepts anything.
-func (b *bundle) empty(n, ref *syntax.Node) {
-	if b.broken[ref] && !b.strict {
+// component changes the reference in a node, if it has one, so that it names a component. Unless
+// Options.Strict is set, it removes a dangling one: a schema then accepts anything.
+func (b *bundle) component(n *syntax.Node, l *layout) {
+	ref := n.Get("$ref")
+	if ref == nil || ref.Kind != syntax.TextNode {
+		return
+	}
+	if b.refer(ref, l); b.broken[ref] && !b.strict {
 		b.remove(n, func(e syntax.Entry) bool { return e.Value == ref })
 		b.emptied[n.Pos()] = true
 	}
@@ -204,7 +204,7 @@ func (b *bundle) refer(ref *syntax.Node, l *layout) {
 	}
 	at := b.sectionOf(l.section)
 	tokens := b.tokens(ref.Text.Value)
-	if len(tokens) == 3 && tokens[0] == "components" && tokens[1] != l.section && b.layouts.isSection(tokens[1]) {
+	if len(tokens) == 3 && tokens[0] == "components" && tokens[1] != l.section && b.layouts.of(typeOfComponents).fields[tokens[1]].layout != nil {
 		b.broken[ref] = true
 		b.unresolved(ref, "the reference leads to one of "+tokens[1]+"; expected one of "+l.section)
 		return
@@ -219,12 +219,6 @@ func (b *bundle) refer(ref *syntax.Node, l *layout) {
 		b.todo = append(b.todo, func() { b.walk(target, l) })
 	}
 	ref.Text.Value = b.mounts[m]
-}
-
-// isSection reports whether components have a section of that name.
-func (ls layouts) isSection(name string) bool {
-	_, ok := ls.of(typeOfComponents).fields[name]
-	return ok
 }
 
 func componentRef(at []string, name string) string {
@@ -305,7 +299,7 @@ func (b *bundle) put(m mount, at []string, ref *syntax.Node, name string) {
 // step returns the node that a token leads to from n. It uses an index for large maps.
 func (s *source) step(n *syntax.Node, token string) *syntax.Node {
 	const large = 32
-	if n.Kind != syntax.MapNode || len(n.Entries) < large {
+	if n == nil || n.Kind != syntax.MapNode || len(n.Entries) < large {
 		return jsonvalue.Step(n, token)
 	}
 	index, known := s.index[n]

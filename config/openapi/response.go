@@ -118,20 +118,13 @@ func (c *compiler) response(r *openapi3.Response, status int, declared, pointer 
 		}
 		for _, e := range examples {
 			a.Example, a.Body = e.Name, e.Body
-			a.ErrorBody = c.errorWriter(made, &a)
+			if c.checker != nil && (status >= 400 || keyOrder(declared) == 2) {
+				a.ErrorBody = made.ErrorWriter(a.Body)
+			}
 			all = append(all, a)
 		}
 	}
 	return all
-}
-
-// errorWriter returns the function that makes the body of an error response, which says what is wrong
-// with a request. It returns nil when requests are not checked or a is not an error response.
-func (c *compiler) errorWriter(made *generate.Content, a *Response) func(generate.Refusal) []byte {
-	if c.checker == nil || a.Status < 400 && keyOrder(a.Declared) != 2 {
-		return nil
-	}
-	return made.ErrorWriter(a.Body)
 }
 
 // headers returns the headers of a response: those with a value in the document, and those that the

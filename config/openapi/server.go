@@ -97,19 +97,14 @@ func ServerPath(servers *syntax.Node) (base, wrong string) {
 	if err != nil {
 		return "", fmt.Sprintf("the server's URL %q is not a URL", wording.Clip(text))
 	}
-	if base := path.Join("/", escapedPath(u)); base != "/" {
+	escaped := u.EscapedPath()
+	if u.RawPath != "" { // a path that needs further escapes keeps its own: %2F must not become a slash
+		escaped = special.ReplaceAllStringFunc(u.RawPath, url.PathEscape)
+	}
+	if base := path.Join("/", escaped); base != "/" {
 		return base, ""
 	}
 	return "", ""
-}
-
-// escapedPath does the same as url.URL.EscapedPath, except for a path that needs further escapes:
-// it keeps the existing ones, because %2F must not become a slash.
-func escapedPath(u *url.URL) string {
-	if u.RawPath == "" {
-		return u.EscapedPath()
-	}
-	return special.ReplaceAllStringFunc(u.RawPath, url.PathEscape)
 }
 
 // special matches the characters that need an escape in a path (RFC 3986, section 3.3), except

@@ -34,10 +34,16 @@ func (r *documentReader) converted(root *syntax.Node, location string) *syntax.N
 	kept := aside{taken: map[*syntax.Node]int{}}
 	kept.take(root, b.layouts.of(reflect.TypeFor[openapi2.T]()))
 	text := []byte(root.JSON(true, func(*syntax.Node, string) {}).Value)
-	kept.putBack()
+	for n, i := range kept.taken {
+		*n = kept.values[i]
+	}
 	var old openapi2.T
 	if err := json.Unmarshal(text, &old); err != nil {
-		r.wrong(root, "the document is not valid Swagger 2.0: %s", plainJSONError(err))
+		what := err.Error()
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" { // without names of Go types
+			what = fmt.Sprintf("%s is %s, which is not valid there", wrong.Field, wrong.Value)
+		}
+		r.wrong(root, "the document is not valid Swagger 2.0: %s", what)
 		return nil
 	}
 	kin, err := openapi2conv.ToV3(&old)
@@ -84,13 +90,6 @@ func (a *aside) take(n *syntax.Node, l *layout) {
 	})
 }
 
-// putBack undoes take.
-func (a *aside) putBack() {
-	for n, i := range a.taken {
-		*n = a.values[i]
-	}
-}
-
 // give replaces the placeholders in a converted node with the values.
 func (a *aside) give(made *syntax.Node, l *layout) {
 	eachAny(made, l, func(n *syntax.Node) {
@@ -112,15 +111,6 @@ func eachAny(n *syntax.Node, l *layout, do func(*syntax.Node)) {
 	}
 }
 
-// plainJSONError returns the text of an encoding/json error without Go type names.
-func plainJSONError(err error) string {
-	var wrong *json.UnmarshalTypeError
-	if ok := errors.As(err, &wrong); ok && wrong.Field != "" {
-		return fmt.Sprintf("%s is %s, which is not valid there", wrong.Field, wrong.Value)
-	}
-	return err.Error()
-}
-
 // settle copies the places, the order of keys and the digits of the old nodes to a converted node
 // and all nodes below it. A node without a counterpart under the same key gets the place of its
 // parent.
@@ -129,11 +119,14 @@ func settle(n, old *syntax.Node) {
 	if n.Kind == syntax.NumberNode && old.Kind == syntax.NumberNode {
 		n.Number = old.Number
 	}
-	reorder(n, old)
+	place := make(map[string]int, len(old.Entries)) // below 0, which other keys have
+	for i := range old.Entries {
+		place[old.Entries[i].Name()] = i - len(old.Entries)
+	}
+	slices.SortStableFunc(n.Entries, func(a, b syntax.Entry) int { return place[a.Name()] - place[b.Name()] })
 	for i := range n.Entries {
 		e := &n.Entries[i]
-		from := old.Get(e.Name())
-		at := old.Entry(e.Name())
+		from, at := old.Get(e.Name()), old.Entry(e.Name())
 		if key := oldKeys[e.Name()]; key != "" {
 			from = old.Get(key)
 		}
@@ -156,13 +149,4 @@ func settle(n, old *syntax.Node) {
 // oldKeys are the keys of Swagger 2.0 that have other names in OpenAPI 3.
 var oldKeys = map[string]string{
 	"schemas": "definitions", "securitySchemes": "securityDefinitions", "requestBody": "parameters",
-}
-
-// reorder moves the keys of n that old also has to the front, in the order of old.
-func reorder(n, old *syntax.Node) {
-	place := make(map[string]int, len(old.Entries)) // below 0, which other keys have
-	for i := range old.Entries {
-		place[old.Entries[i].Name()] = i - len(old.Entries)
-	}
-	slices.SortStableFunc(n.Entries, func(a, b syntax.Entry) int { return place[a.Name()] - place[b.Name()] })
 }

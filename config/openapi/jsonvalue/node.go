@@ -33,7 +33,7 @@ func OfNode(n *syntax.Node) any {
 // Step returns the node that an unescaped token of a JSON pointer leads to from n; nil when there
 // is none.
 func Step(n *syntax.Node, token string) *syntax.Node {
-	if n.Kind == syntax.MapNode {
+	if n == nil || n.Kind == syntax.MapNode {
 		return n.Get(token)
 	}
 	if i, err := strconv.Atoi(token); err == nil && i >= 0 && i < len(n.Items) && strconv.Itoa(i) == token {
@@ -45,7 +45,7 @@ func Step(n *syntax.Node, token string) *syntax.Node {
 // At returns the node at a JSON pointer in the form of a URL fragment; nil when there is none.
 func At(n *syntax.Node, pointer string) *syntax.Node {
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		if n == nil || pointer == "" || pointer == "/" {
+		if pointer == "" || pointer == "/" {
 			break
 		}
 		n = Step(n, UnescapePointer(token))

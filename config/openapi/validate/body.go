@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -54,11 +55,9 @@ func (b *body) check(r *Request, found *findings) {
 		found.add(unsupported, inHeader, "/header/content-type", "is not accepted for a body; expected "+b.accepts)
 		return
 	}
-	m := &b.media[i]
-	if m.form == nil {
-		return
+	if m := &b.media[i]; m.form != nil {
+		m.hold(name, parameters, r.Body, found)
 	}
-	m.hold(name, parameters, r.Body, found)
 }
 
 func (m *media) covers(name string) bool {
@@ -100,7 +99,7 @@ func (m *media) readForm(text string, found *findings) any {
 	in := &input{Request: &Request{}, query: pairsOf(text)}
 	known := map[string]bool{}
 	for name, p := range m.properties {
-		r := reading{parameter: p, from: in, decode: formDecoded}
+		r := reading{parameter: p, from: in, decode: url.QueryUnescape}
 		v, given := r.formValue(known)
 		if r.fault != "" {
 			found.add(badRequest, inBody, p.pointer, r.fault)
@@ -232,10 +231,5 @@ func partValue(f *form, kind string, content []byte, isFile bool) (any, error) {
 
 // isAmong reports whether a media type is in a list or matches a range in it.
 func isAmong(list, name string) bool {
-	for entry := range strings.SplitSeq(list, ",") {
-		if m := (media{name: jsonvalue.BaseType(entry)}); m.covers(name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Split(list, ","), func(entry string) bool { return (&media{name: jsonvalue.BaseType(entry)}).covers(name) })
 }

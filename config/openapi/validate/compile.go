@@ -41,10 +41,11 @@ func New(doc *openapi3.T, exact jsonvalue.Numbers, warn func(kind, pointer, what
 // JSON pointer in the document. Parts that cannot be compiled cause a warning, and requests are
 // checked against the rest. The checks can be used after Finish.
 func (c *Compiler) Add(path, pointer string, item *openapi3.PathItem, source *openapi3.Operation) *Checks {
-	checks := &Checks{path: parsePath(path), security: c.security(source, pointer)}
+	checks := &Checks{path: parsePath(path), security: c.security(source, pointer), named: map[string]bool{}}
 	for _, p := range ParametersOf(item, source) {
 		if compiled, ok := c.parameter(p, pointer); ok {
 			checks.parameters = append(checks.parameters, compiled)
+			checks.named[p.Name] = checks.named[p.Name] || p.In == inQuery
 		}
 	}
 	if b := source.RequestBody; b != nil && b.Value != nil {

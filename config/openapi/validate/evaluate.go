@@ -180,13 +180,7 @@ func (r *run) number(bounds []bound, v any, all *faults) {
 	}
 	n := rational(v)
 	for _, b := range bounds {
-		fits := false
-		if b.fits != nil {
-			fits = b.fits(n.Cmp(b.limit))
-		} else {
-			fits = new(big.Rat).Quo(n, b.limit).IsInt()
-		}
-		if !fits {
+		if b.fits != nil && !b.fits(n.Cmp(b.limit)) || b.fits == nil && !new(big.Rat).Quo(n, b.limit).IsInt() {
 			all.add(r.wrong(isPlain, b.what))
 		}
 	}

@@ -34,9 +34,7 @@ type input struct {
 	*Request
 	path  map[string]string
 	query []pair
-	// named contains the names of the query parameters; other names may be properties of a
-	// parameter.
-	named map[string]bool
+	named map[string]bool // see Checks
 }
 
 // pair is a name and a value from a query or form.
@@ -44,16 +42,6 @@ type pair struct {
 	name, value string // decoded
 	raw         string // the value as sent
 	broken      bool   // contains a "%" that does not begin a valid escape
-}
-
-func inputOf(c *Checks, r *Request) *input {
-	in := &input{Request: r, path: c.path.values(r.Path), query: pairsOf(r.Query), named: map[string]bool{}}
-	for i := range c.parameters {
-		if p := &c.parameters[i]; p.in == inQuery {
-			in.named[p.name] = true
-		}
-	}
-	return in
 }
 
 // pairsOf splits a query or a form.
@@ -76,10 +64,8 @@ func pairsOf(query string) []pair {
 
 // formDecoded decodes the escapes in a string and reports whether all of them are valid. If not, the
 // string stays unchanged.
-func formDecoded(s string) (string, bool) { return unescaped(s, url.QueryUnescape) }
-
-func unescaped(s string, unescape func(string) (string, error)) (string, bool) {
-	d, err := unescape(s)
+func formDecoded(s string) (string, bool) {
+	d, err := url.QueryUnescape(s)
 	if err != nil {
 		return s, false
 	}
@@ -87,14 +73,14 @@ func unescaped(s string, unescape func(string) (string, error)) (string, bool) {
 }
 
 // decoder returns the function that decodes text at the location of the parameter.
-func (p *parameter) decoder() func(string) (string, bool) {
+func (p *parameter) decoder() func(string) (string, error) {
 	switch {
 	case p.in == inHeader:
-		return func(s string) (string, bool) { return s, true }
+		return func(s string) (string, error) { return s, nil }
 	case p.in == inPath, p.in == inCookie, p.reserved:
-		return func(s string) (string, bool) { return unescaped(s, url.PathUnescape) }
+		return url.PathUnescape
 	}
-	return formDecoded
+	return url.QueryUnescape
 }
 
 // check checks the value of the parameter against its schema.
@@ -119,7 +105,7 @@ func (p *parameter) check(in *input, found *findings) {
 type reading struct {
 	*parameter
 	from   *input
-	decode func(string) (string, bool)
+	decode func(string) (string, error)
 	fault  string // why the parameter cannot be read
 	empty  bool   // the parameter has no value
 }
@@ -173,8 +159,8 @@ func (p *parameter) delimiters() (prefix, separator string) {
 
 // text decodes a string, and records an error if its escapes are not valid.
 func (r *reading) text(raw string) string {
-	s, sound := r.decode(raw)
-	if !sound {
+	s, err := r.decode(raw)
+	if err != nil {
 		r.fault = "has a % that is not followed by two hexadecimal digits"
 	}
 	return s

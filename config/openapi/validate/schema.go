@@ -311,12 +311,6 @@ func (c *schemas) format(name string) *format {
 	}}
 }
 
-// The orders of a number that fit a bound.
-func isLeast(order int) bool { return order >= 0 }
-func isMost(order int) bool  { return order <= 0 }
-func isAbove(order int) bool { return order > 0 }
-func isBelow(order int) bool { return order < 0 }
-
 func (c *schemas) bounds(s *openapi3.Schema) []bound {
 	var all []bound
 	add := func(limit *float64, fits func(int) bool, what string) {
@@ -334,10 +328,10 @@ func (c *schemas) bounds(s *openapi3.Schema) []bound {
 	if s.ExclusiveMax.IsTrue() {
 		most, below = nil, most
 	}
-	add(least, isLeast, "is too small; expected at least ")
-	add(most, isMost, "is too large; expected at most ")
-	add(above, isAbove, "is too small; expected more than ")
-	add(below, isBelow, "is too large; expected less than ")
+	add(least, func(order int) bool { return order >= 0 }, "is too small; expected at least ")
+	add(most, func(order int) bool { return order <= 0 }, "is too large; expected at most ")
+	add(above, func(order int) bool { return order > 0 }, "is too small; expected more than ")
+	add(below, func(order int) bool { return order < 0 }, "is too large; expected less than ")
 	if f := s.MultipleOf; f != nil && *f > 0 {
 		add(f, nil, "is not a multiple of ")
 	}

@@ -29,7 +29,8 @@ type Checks struct {
 	path       pathTemplate
 	security   []alternative // a request must satisfy one of them; none when no credentials are required
 	parameters []parameter
-	body       *body // nil when any body is accepted
+	named      map[string]bool // the names of the query parameters; others may be properties of a parameter
+	body       *body           // nil when any body is accepted
 }
 
 // Check checks a request against the operation. It returns nil when the document allows the
@@ -37,7 +38,7 @@ type Checks struct {
 func (c *Checks) Check(r *Request) *Verdict {
 	var found findings
 	c.checkSecurity(r, &found)
-	in := inputOf(c, r)
+	in := &input{Request: r, path: c.path.values(r.Path), query: pairsOf(r.Query), named: c.named}
 	for i := range c.parameters {
 		c.parameters[i].check(in, &found)
 	}
