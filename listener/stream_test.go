@@ -499,6 +499,19 @@ func TestStream_Faults(t *testing.T) {
 	})
 }
 
+// An error that is sent instead of a stream is counted with its bytes, as any other.
+func TestStream_ErrorInsteadIsCounted(t *testing.T) {
+	server := listenertest.Start(t, config.Parse("m.yml", []byte("- endpoint: {path: /, response: {stream: [{data: '{{query-params.a}}'}]}}")), listener.Options{MaxResponse: 100, Record: &record.Options{}})
+	status, _, body, err := askOnce(t, server.URL()+"/?a="+strings.Repeat("a", 100))
+	if status != 500 || !strings.Contains(body, "response_too_large") || err != nil {
+		t.Errorf("got %d %q, %v", status, body, err)
+	}
+	until(t, "it is counted", func() bool { return server.Counts().InFlight == 0 })
+	if e := server.Counts().Endpoints[0]; e.Out != uint64(len(body)) || e.Items != 0 || e.Ends["broken"] != 1 || e.Statuses[500] != 1 {
+		t.Errorf("of %d bytes, got %+v", len(body), e)
+	}
+}
+
 // errNone stands for a response that is complete.
 var errNone = errors.New("no error")
 

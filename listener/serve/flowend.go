@@ -86,7 +86,9 @@ func (f *flow) settle(left bool) {
 	f.held.Leave()
 	f.leaveClock()
 	f.sent.Took = time.Since(f.begun)
-	f.call.Trace.Streamed = f.sent
+	if !f.whole {
+		f.call.Trace.Streamed = f.sent
+	}
 	if counts := f.counts(); counts != nil {
 		counts.End(f.sent.End)
 	}
