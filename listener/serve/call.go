@@ -114,12 +114,6 @@ func (c *call) waiter() places.Waiter {
 	return c.peer
 }
 
-// isOld reports whether the connection of an HTTP/1.1 request has reached its maximum age.
-func (c *call) isOld() bool {
-	conn, _ := c.peer.(*wire.Connection)
-	return conn.IsOld()
-}
-
 // spoil applies a fault to the reply, including headers that are added later. It reports whether the request's place is freed once the reply is
 // sent; if not, the caller must free it.
 func (c *call) spoil(f *traffic.Fault, held *traffic.Capacity) (leaves bool) {

@@ -81,12 +81,6 @@ func (s *Server) replyDeclared(sn *world, c *call, own *compile.Response) bool {
 	return false
 }
 
-// declaresMethod reports whether a method is declared. GET includes HEAD.
-func declaresMethod(declared []string, method string) bool {
-	return slices.Contains(declared, method) ||
-		method == fasthttp.MethodHead && slices.Contains(declared, fasthttp.MethodGet)
-}
-
 // namedEndpoints is how many endpoints are named in a response to an unmatched request.
 const namedEndpoints = 3
 
@@ -109,7 +103,8 @@ func (sn *world) nearest(r *matcher.Request) (all []nearest.Near) {
 func (s *Server) unmatched(sn *world, c *call, methods []string) {
 	r := &c.Request
 	f := reply.EndpointNotFound
-	if len(methods) > 0 && !declaresMethod(methods, string(r.Method())) {
+	declared := slices.Contains(methods, string(r.Method())) || c.isHead() && slices.Contains(methods, fasthttp.MethodGet)
+	if len(methods) > 0 && !declared {
 		f = reply.MethodNotAllowed
 	}
 	message, first := "no endpoint is declared for "+string(r.Method())+" "+string(r.Path()), ""

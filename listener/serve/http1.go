@@ -37,7 +37,7 @@ func (s *Server) exchange(c *call, x *wire.Exchange) (err error) {
 		return nil
 	}
 	p := &c.Reply
-	x.Last = x.Request.Header.ConnectionClose() || (s.Stopping.Load() || c.isOld()) && p.Status != fasthttp.StatusSwitchingProtocols
+	x.Last = x.Request.Header.ConnectionClose() || (s.Stopping.Load() || x.Conn.IsOld()) && p.Status != fasthttp.StatusSwitchingProtocols
 	switch {
 	case p.Passed != nil && (c.fault == nil || p.Streamed):
 		err = s.sendPassed(c, x)

@@ -88,10 +88,13 @@ func (s *Server) start(h *webhook.Hook, d dispatcher.Delivery, at time.Time) {
 // refusal is logged.
 func (s *Server) accepts(h *webhook.Hook, d *dispatcher.Delivery) bool {
 	err := s.Webhooks.Accept(d)
-	if err != nil {
-		s.logRefused(h, err)
+	if err == nil {
+		return true
 	}
-	return err == nil
+	if suppressed, ok := s.refusedLimiter.Pass(time.Now()); ok { // at most once a second
+		s.Log.Error("webhook refused", "webhook", h.Shared.Name, "error", err.Error(), "suppressed", suppressed)
+	}
+	return false
 }
 
 // rendered renders the webhooks that follow and whose conditions are true, and passes them to do. Those that cannot
@@ -137,13 +140,6 @@ func (s *Server) newFollowing() any {
 		s.followings.Put(f)
 	}
 	return f
-}
-
-// logRefused logs that a webhook was not accepted, at most once a second.
-func (s *Server) logRefused(h *webhook.Hook, err error) {
-	if suppressed, ok := s.refusedLimiter.Pass(time.Now()); ok {
-		s.Log.Error("webhook refused", "webhook", h.Shared.Name, "error", err.Error(), "suppressed", suppressed)
-	}
 }
 
 // LogFailed logs a failed attempt to send a webhook, at most webhookLines times a second.

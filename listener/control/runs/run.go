@@ -198,13 +198,6 @@ func (r *run) entry(now *verdict.Reading) RunEntry {
 	return e
 }
 
-// finish ends a run at a reading.
-func (r *run) finish(end *verdict.Reading, m setting) *Report {
-	r.end, r.ended = end, m
-	r.update(end.Time)
-	return r.report
-}
-
 // settled reports whether the webhooks of a run that has ended have ended too, or have had time to.
 func (r *run) settled(now time.Time) bool {
 	return now.Sub(r.end.Time) >= r.settle || r.webhooks.Stats().Pending == 0

@@ -172,7 +172,9 @@ func (r *Runs) End(id string) (report *Report, found bool) {
 	if one.report == nil {
 		r.server.TrackArrivals(nil)
 		r.server.CountWebhooks() // those of requests after the run belong to no run
-		report = one.finish(last, now)
+		one.end, one.ended = last, now
+		one.update(last.Time)
+		report = one.report
 		r.active = nil
 		r.forgetTotals()
 	}

@@ -85,11 +85,6 @@ func (c *Trace) ServerTiming(took time.Duration) string {
 	return string(value)
 }
 
-// isStreamed reports whether a fault causes the body to be sent in pieces or only in part.
-func (c *Trace) isStreamed(in *matcher.Input, p *reply.Reply) bool {
-	return (c.Fault == "slow-body" || c.Fault == "truncate") && len(p.Sent(string(in.Method) == "HEAD")) > 0
-}
-
 // sent returns how many bytes of the body are sent.
 func (c *Trace) sent(in *matcher.Input, p *reply.Reply) int {
 	switch {

@@ -197,7 +197,10 @@ func (s *Sampler) add(r Reading) (Sample, Verdict) {
 	defer s.mu.Unlock()
 	r.late, r.Stops = r.lateSince(&s.last), stopsOf(&s.last, &r)
 	sample := between(&s.last, &r)
-	s.busiest.put(busiestBetween(&s.last.Counts, &r.Counts, sample))
+	s.busiest.put(Busy{sample.Time, list.Map(record.Busiest(&s.last.Counts, &r.Counts, busiestMost), func(c record.EndpointCounts) BusyAccount {
+		own := SpreadOf(c.Service)
+		return BusyAccount{c.ID, c.Endpoint, PerSecond(c.Requests, sample.Seconds), errorsOf(&c), own.P50, own.P99}
+	})})
 	s.samples.put(sample.Alone())
 	s.marks = recent(append(s.marks, r.withoutEndpoints()), windowSeconds)
 	s.recent = recent(append(s.recent, r), judgedSeconds)
@@ -343,12 +346,4 @@ func (s *Sampler) Latest(most int, after time.Time) ([]Sample, []Busy) {
 	samples := slices.DeleteFunc(s.samples.latest(most), func(one Sample) bool { return !one.Time.After(after) })
 	endpoints := slices.DeleteFunc(s.busiest.latest(most), func(one Busy) bool { return !one.Time.After(after) })
 	return samples, endpoints
-}
-
-// busiestBetween returns the endpoints with the most requests between two readings.
-func busiestBetween(before, after *record.Counts, sample Sample) Busy {
-	return Busy{sample.Time, list.Map(record.Busiest(before, after, busiestMost), func(c record.EndpointCounts) BusyAccount {
-		own := SpreadOf(c.Service)
-		return BusyAccount{c.ID, c.Endpoint, PerSecond(c.Requests, sample.Seconds), errorsOf(&c), own.P50, own.P99}
-	})}
 }
