@@ -124,7 +124,7 @@ func (s *streamRules) item(i *StreamItem, at []string) {
 	case event != "" && content != "" && form != AsData:
 		r.wrong(event, "%s is a part of an event, and %s is none; expected it with data", event, content)
 	case event == "" && content == "":
-		s.Wrong("sends nothing; expected data, line, body, base64, file, comment or items", at...)
+		s.Wrong("sends nothing; expected "+s.offered(), at...)
 	case content == "":
 		form = AsData
 		if i.Event != nil {
@@ -145,6 +145,14 @@ func (s *streamRules) item(i *StreamItem, at []string) {
 	if i.Retry != nil && !tags.In(i.Retry.Value) && RetryMillis(i.Retry.Value) == "" {
 		r.wrong("retry", "is %q; expected a number of milliseconds, or a duration such as 3s", i.Retry.Value)
 	}
+}
+
+// offered names the keys of what an item may send. A fault sends a single item, which is in no stream.
+func (s *streamRules) offered() string {
+	if s.stream.Items == nil {
+		return "data, line, body, base64 or comment"
+	}
+	return "data, line, body, base64, file, comment or items"
 }
 
 // itemRules checks one item, at the given keys.
