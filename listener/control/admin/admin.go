@@ -58,7 +58,7 @@ type Options struct {
 	// Thresholds are the thresholds of the verdict; nil selects the defaults.
 	Thresholds verdict.Thresholds
 	// Fleet names the replicas that act as one with this server; without Members there are none.
-	// Its Token, Logger, TLS and CAs are derived from the fields above.
+	// Its Token, TLS and CAs are derived from the fields above.
 	Fleet fleet.Options
 }
 
@@ -110,10 +110,7 @@ func (a *Admin) URL() string {
 	if a.certs != nil {
 		scheme = "https://"
 	}
-	at, err := netip.ParseAddrPort(a.socket.Addr().String())
-	if err != nil {
-		return scheme + a.socket.Addr().String()
-	}
+	at := addrOf(a.socket)
 	if at.Addr().IsUnspecified() {
 		at = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port())
 	}

@@ -32,7 +32,7 @@ func Open(opts Options) (*Admin, error) {
 		return nil, err
 	}
 	var replicas *fleet.Fleet
-	opts.Fleet.Token, opts.Fleet.Logger = opts.Token, opts.Logger
+	opts.Fleet.Token = opts.Token
 	if opts.Fleet.TLS = store != nil; opts.Fleet.TLS && opts.Fleet.CA == "" && store.Authority() != nil {
 		opts.Fleet.CAs = store.Authority().PEM()
 	}
@@ -45,7 +45,7 @@ func Open(opts Options) (*Admin, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := opts.Token == "" && !isLoopback(socket.Addr())
+	made := opts.Token == "" && !addrOf(socket).Addr().IsLoopback()
 	if made {
 		opts.Token = rand.Text()
 	}
@@ -83,7 +83,7 @@ func Open(opts Options) (*Admin, error) {
 func (a *Admin) AsFleet() fleet.Options {
 	o := a.opts.Fleet
 	_, o.Members, _ = strings.Cut(a.URL(), "://")
-	o.Token, o.Found, o.Logger = a.opts.Token, true, nil
+	o.Token, o.Found = a.opts.Token, true
 	return o
 }
 
@@ -107,9 +107,10 @@ func listen(address string) (net.Listener, error) {
 	return socket, nil
 }
 
-func isLoopback(addr net.Addr) bool {
-	at, err := netip.ParseAddrPort(addr.String())
-	return err == nil && at.Addr().Unmap().IsLoopback()
+// addrOf returns the address of a socket that listen has opened.
+func addrOf(socket net.Listener) netip.AddrPort {
+	at := socket.Addr().(*net.TCPAddr).AddrPort()
+	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
 }
 
 // Attach sets the server, starts its probe and the sampler, and joins the fleet, if there is one.

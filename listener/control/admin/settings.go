@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -64,11 +63,7 @@ func warnOfIdle(settings settings.Settings, log *slog.Logger) {
 
 // Holds reports whether the admin address uses the given port, on any host. A nil Admin uses none.
 func (a *Admin) Holds(port int) bool {
-	if a == nil {
-		return false
-	}
-	at, err := netip.ParseAddrPort(a.socket.Addr().String())
-	return err == nil && int(at.Port()) == port
+	return a != nil && int(addrOf(a.socket).Port()) == port
 }
 
 // CloseSoon calls Close with one second for requests in progress, and logs the error.

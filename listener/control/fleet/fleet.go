@@ -8,7 +8,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"log/slog"
 	"net/http"
 	"slices"
 	"sync"
@@ -23,7 +22,6 @@ type Fleet struct {
 	opts    Options
 	members Members
 	client  *client
-	log     *slog.Logger
 
 	mu      sync.Mutex // guards the fields below
 	known   []string   // addresses
@@ -52,11 +50,7 @@ func New(opts Options) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fleet{Instance: rand.Text(), opts: opts, members: members, client: asking, log: opts.Logger}
-	if f.log == nil {
-		f.log = slog.New(slog.DiscardHandler)
-	}
-	return f, nil
+	return &Fleet{Instance: rand.Text(), opts: opts, members: members, client: asking}, nil
 }
 
 // addresses returns the addresses of the members. A name is looked up again after a while; if that

@@ -1,7 +1,5 @@
 package fleet
 
-import "log/slog"
-
 // Options contains the options of a fleet.
 type Options struct {
 	Members string // as in ParseMembers
@@ -12,6 +10,5 @@ type Options struct {
 	CAs     []byte // those CAs, in PEM; nil for the CAs of the system
 	// Found is set for a list of addresses that may be incomplete: the replicas are those known to
 	// the first address that answers.
-	Found  bool
-	Logger *slog.Logger // nil logs nothing
+	Found bool
 }

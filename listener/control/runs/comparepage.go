@@ -3,7 +3,6 @@ package runs
 import (
 	"errors"
 	"fmt"
-	"html/template"
 	"io"
 	"math"
 	"reflect"
@@ -15,19 +14,8 @@ import (
 	"mockserver/listener/observe/verdict"
 )
 
-// comparisonPage is the data of the template of a comparison.
-type comparisonPage struct {
-	Comparison
-	Style    template.CSS
-	Script   template.JS
-	Findings map[string]int
-	Charts   []view
-}
-
 // Page returns the comparison as a page that loads nothing.
-func (c *Comparison) Page() ([]byte, error) {
-	return rendered("compare.html", comparisonPage{*c, Style(), Script(), c.findings(), c.charts()})
-}
+func (c *Comparison) Page() ([]byte, error) { return rendered("compare.html", c) }
 
 // Write writes the comparison as text, with the figures of the whole runs and those of endpoints that
 // changed.

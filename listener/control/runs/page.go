@@ -51,6 +51,10 @@ var reportTemplates = sync.OnceValue(func() *template.Template {
 		"add1":    func(i int) int { return i + 1 },
 		"signed":  func(n int64) string { return wording.Thousands(uint64(max(n, 0))) },
 		"cores":   func(figure *float64) string { return figureText(figure, verdict.Short) },
+		"style":   Style, "script": Script, "figures": (*Report).figures, "shaded": (*Report).shaded, "grouped": grouped,
+		"main": func(r *Report) []view { return r.curves("main", mainPlans(), true) },
+		"more": func(r *Report) []view { return r.curves("more", plans(), false) },
+		"bars": (*Report).distributions, "findings": (*Comparison).findings, "charts": (*Comparison).charts,
 	}).ParseFS(reportFiles, "report/*.html"))
 })
 
@@ -69,24 +73,8 @@ func Style() template.CSS {
 // Script returns the script that each page contains: it shows the values of charts.
 func Script() template.JS { return template.JS(Shared("reading.js")) }
 
-// reportPage is the data of the template of a report.
-type reportPage struct {
-	Report           *Report
-	Style            template.CSS
-	Script           template.JS
-	Shaded           bool
-	Figures          []figureRow
-	Main, More, Bars []view
-	Unmatched        []unmatchedGroup
-}
-
 // Page returns the report as a page that loads nothing.
-func (r *Report) Page() ([]byte, error) {
-	return rendered("report.html", reportPage{
-		Report: r, Style: Style(), Script: Script(), Shaded: len(r.shaded()) > 0, Figures: r.figures(),
-		Main: r.curves("main", mainPlans(), true), More: r.curves("more", plans(), false), Bars: r.distributions(), Unmatched: grouped(r.Unmatched),
-	})
-}
+func (r *Report) Page() ([]byte, error) { return rendered("report.html", r) }
 
 // moreFigures are shown in addition to those that are compared: name, field, unit and explanation.
 var moreFigures = [...][4]string{
