@@ -93,25 +93,17 @@ type fleetMisses struct {
 
 // showUnmatchedEverywhere returns the requests that no endpoint of any replica answered.
 func (a *Admin) showUnmatchedEverywhere(w http.ResponseWriter, r *http.Request) {
-	all := fleetMisses{Unmatched: []record.Miss{}}
-	at := map[[3]string]int{}
+	var all fleetMisses
 	all.Silent = fleet.Decode(a.everywhere(r, fleet.Question{Method: http.MethodGet, Path: "/__admin/unmatched"}), func(_ string, found shownMisses) {
-		for _, m := range found.Unmatched {
-			kind := [3]string{m.Method, m.Host, m.Path}
-			i, known := at[kind]
-			if !known {
-				at[kind] = len(all.Unmatched)
-				all.Unmatched = append(all.Unmatched, m)
-				continue
-			}
-			one := &all.Unmatched[i]
-			one.Count += m.Count
-			if m.First.Before(one.First) {
-				one.First = m.First
-			}
-			if m.Last.After(one.Last) {
-				one.Last, one.Status, one.Code, one.Reason, one.Nearest = m.Last, m.Status, m.Code, m.Reason, m.Nearest
-			}
+		all.Unmatched = append(all.Unmatched, found.Unmatched...)
+	})
+	all.Unmatched = list.Merge(all.Unmatched, func(m *record.Miss) [3]string { return [...]string{m.Method, m.Host, m.Path} }, func(one, m *record.Miss) {
+		one.Count += m.Count
+		if m.First.Before(one.First) {
+			one.First = m.First
+		}
+		if m.Last.After(one.Last) {
+			one.Last, one.Status, one.Code, one.Reason, one.Nearest = m.Last, m.Status, m.Code, m.Reason, m.Nearest
 		}
 	})
 	slices.SortStableFunc(all.Unmatched, func(a, b record.Miss) int { return b.Last.Compare(a.Last) })

@@ -76,16 +76,13 @@ func endpointsOf(parts []*Totals, seconds float64) []EndpointReport {
 	list := make([]EndpointReport, 0, len(order))
 	for _, id := range order {
 		same := found[id]
-		sum, joint := same[0].EndpointCounts, same[0].Dependences
-		if len(same) > 1 {
-			counts := make([]*record.EndpointCounts, len(same))
-			all, weights := make([]Dependences, len(same)), make([]uint64, len(same))
-			for i, e := range same {
-				counts[i], all[i], weights[i] = &e.EndpointCounts, e.Dependences, e.Requests
-			}
-			sum, joint = record.Total(counts), merged(all, weights)
+		counts := make([]*record.EndpointCounts, len(same))
+		all, weights := make([]Dependences, len(same)), make([]uint64, len(same))
+		for i, e := range same {
+			counts[i], all[i], weights[i] = &e.EndpointCounts, e.Dependences, e.Requests
 		}
-		e := endpointReport(&sum, seconds, joint)
+		sum := record.Total(counts)
+		e := endpointReport(&sum, seconds, merged(all, weights))
 		e.ID, e.Endpoint, e.Host, e.If, e.Declared, e.Declaration = id, same[0].Endpoint, same[0].Host, same[0].If, same[0].Declared, same[0].Declaration
 		e.DeclaredFirst, e.DeclaredGap = same[0].DeclaredFirst, same[0].DeclaredGap
 		e.compareDeclared()
@@ -96,40 +93,26 @@ func endpointsOf(parts []*Totals, seconds float64) []EndpointReport {
 }
 
 // unmatchedOf returns the unmatched requests of all parts, the most frequent first.
-func unmatchedOf(parts []*Totals) (list []UnmatchedReport, others int) {
-	list = []UnmatchedReport{}
-	at := map[unmatchedKind]int{}
+func unmatchedOf(parts []*Totals) (most []UnmatchedReport, others int) {
+	var all []UnmatchedReport
 	for _, t := range parts {
 		others += t.OtherUnmatched
-		for _, u := range t.Unmatched {
-			kind := unmatchedKind{u.Method, u.Host, u.Path}
-			if i, ok := at[kind]; ok {
-				list[i].Count += u.Count
-				continue
-			}
-			at[kind] = len(list)
-			list = append(list, u)
-		}
+		all = append(all, t.Unmatched...)
 	}
-	slices.SortStableFunc(list, func(a, b UnmatchedReport) int { return cmp.Compare(b.Count, a.Count) })
-	shown := list[:min(len(list), unmatchedReported)]
-	return shown, others + len(list) - len(shown)
+	shown, more := mostFrequent(list.Merge(all,
+		func(u *UnmatchedReport) unmatchedKind { return unmatchedKind{u.Method, u.Host, u.Path} },
+		func(into, u *UnmatchedReport) { into.Count += u.Count }))
+	return shown, others + more
 }
 
 // stateOf returns the sets of all parts: the sum of their changes, and the largest number of rows
 // that a part has. Each replica has its own rows.
 func stateOf(parts []*Totals) []record.SetCounts {
-	sets := append([]record.SetCounts{}, parts[0].State...)
-	for _, t := range parts[1:] {
-		for _, s := range t.State {
-			if i := slices.IndexFunc(sets, func(one record.SetCounts) bool { return one.Name == s.Name }); i >= 0 {
-				sets[i].Merge(&s)
-			} else {
-				sets = append(sets, s)
-			}
-		}
+	var all []record.SetCounts
+	for _, t := range parts {
+		all = append(all, t.State...)
 	}
-	return sets
+	return list.Merge(all, func(s *record.SetCounts) string { return s.Name }, (*record.SetCounts).Merge)
 }
 
 // timelineOf returns the points of all parts together. The points of a single part stay unchanged.

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"sync"
 
+	"mockserver/internal/list"
 	"mockserver/internal/statistics"
 	"mockserver/internal/wording"
 	"mockserver/listener/observe/verdict"
@@ -112,18 +113,8 @@ type unmatchedGroup struct {
 
 // grouped groups unmatched requests by the nearest endpoint, or by the status of the response if none
 // is similar, in the order in which the groups appear.
-func grouped(all []UnmatchedReport) (groups []unmatchedGroup) {
-	at := map[string]int{}
-	for _, u := range all {
-		key := cmp.Or(u.Nearest, strconv.Itoa(u.Status))
-		i, known := at[key]
-		if !known {
-			at[key] = len(groups)
-			groups = append(groups, unmatchedGroup{UnmatchedReport: u})
-			continue
-		}
-		groups[i].Count += u.Count
-		groups[i].Others++
-	}
-	return groups
+func grouped(all []UnmatchedReport) []unmatchedGroup {
+	return list.Merge(list.Map(all, func(u UnmatchedReport) unmatchedGroup { return unmatchedGroup{UnmatchedReport: u} }),
+		func(u *unmatchedGroup) string { return cmp.Or(u.Nearest, strconv.Itoa(u.Status)) },
+		func(group, u *unmatchedGroup) { group.Count, group.Others = group.Count+u.Count, group.Others+1 })
 }

@@ -267,8 +267,12 @@ func (r *run) unmatched(misses []record.Miss) (list []UnmatchedReport, others in
 			list = append(list, UnmatchedReport{m.Method, m.Host, m.Path, m.Status, n, m.Reason, m.Nearest})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b UnmatchedReport) int { return cmp.Compare(b.Count, a.Count) })
-	all := len(list)
-	list = list[:min(all, unmatchedReported)]
-	return list, all - len(list)
+	return mostFrequent(list)
+}
+
+// mostFrequent returns the kinds of unmatched requests that are reported, and how many more there are.
+func mostFrequent(all []UnmatchedReport) (list []UnmatchedReport, others int) {
+	slices.SortStableFunc(all, func(a, b UnmatchedReport) int { return cmp.Compare(b.Count, a.Count) })
+	list = all[:min(len(all), unmatchedReported)]
+	return list, len(all) - len(list)
 }
