@@ -26,7 +26,8 @@ const (
 
 var errHDR = errors.New("not a histogram in the compressed form of HdrHistogram V2")
 
-// ReadHDR reads a histogram in the compressed form of HdrHistogram V2, in Base64, and calls add with the highest value of each bucket and its count, above 0, in ascending order.
+// ReadHDR reads a histogram in the compressed form of HdrHistogram V2, in Base64, and calls add with the highest value
+// of each bucket and its count, above 0, in ascending order.
 func ReadHDR(text string, add func(value, count int64)) error {
 	raw, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
