@@ -136,7 +136,7 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []item.End
 		external := slices.ContainsFunc(e.AllResponses(), func(resp *item.Response) bool { return resp.External != nil })
 		switch {
 		case errors.As(err, &wrong) && (external || len(e.Find)+len(e.Do) > 0): // it needs a file or row that may not exist
-			r.listed = append(r.listed, unasked{named(e), fmt.Sprintf("its answer to %s is not the declared one: %s", wrong.request, wrong.got)})
+			r.listed = append(r.listed, unasked{named(e), fmt.Sprintf("its answer to the request made from its declaration, %s, is not the declared one: %s", wrong.request, wrong.got)})
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", named(e), err)
