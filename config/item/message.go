@@ -116,27 +116,18 @@ func decodeClose(d *table.Decoder, v table.Value, fields []table.Field[Close]) *
 }
 
 func setCode(d *table.Decoder, v table.Value, c *Close) {
+	const accepted = "expected 1000 to 1003, 1007 to 1014, or 3000 to 4999"
 	code, err := strconv.Atoi(v.Number)
-	switch what := closeFault(code); {
+	switch {
 	case err != nil || code < minClose || code > maxClose:
 		d.Refuse(v)
-	case what != "":
-		d.About(v, "%s", what)
-	default:
+	case code == 1005 || code == 1006 || code == 1015:
+		d.About(v, "the close code %d is never sent: it is reserved for programs to report a missing code or a failure; %s", code, accepted)
+	case code > 1014 && code < 3000 || code == 1004:
+		d.About(v, "%d is not a close code; %s", code, accepted)
+	default: // those of RFC 6455 and its registry that may be sent, and those for applications
 		c.Code = code
 	}
-}
-
-// closeFault returns why a close code is not valid. Valid codes are those of RFC 6455 and its
-// registry that may be sent, and those for applications.
-func closeFault(code int) string {
-	switch {
-	case code == 1005 || code == 1006 || code == 1015:
-		return fmt.Sprintf("the close code %d is never sent: it is reserved for programs to report a missing code or a failure; expected 1000 to 1003, 1007 to 1014, or 3000 to 4999", code)
-	case 1000 <= code && code <= 1014 && code != 1004, 3000 <= code && code <= 4999:
-		return ""
-	}
-	return fmt.Sprintf("%d is not a close code; expected 1000 to 1003, 1007 to 1014, or 3000 to 4999", code)
 }
 
 // Sends reports whether m sends a message, rather than only closing the connection.

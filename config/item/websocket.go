@@ -131,7 +131,11 @@ func (w *WebSocket) Asking() *Endpoint {
 func (w *WebSocket) check(node *syntax.Node, reported map[string]bool) syntax.Problems {
 	c := table.Check(w.Pos, w.Key, node, reported)
 	checkRequest(c, w.Asking())
-	checkSubprotocols(c, w.Subprotocols)
+	for i, name := range w.Subprotocols {
+		if slices.Contains(w.Subprotocols[:i], name) {
+			c.Warn(fmt.Sprintf("%s is given twice", wording.Label(name)), fmt.Sprintf("subprotocols[%d]", i))
+		}
+	}
 	if w.OnConnect != nil {
 		checkMessage(c, w.OnConnect, "on-connect", "response")
 	}
@@ -154,15 +158,6 @@ func (w *WebSocket) check(node *syntax.Node, reported map[string]bool) syntax.Pr
 		checkClose(c, w.Close, "close")
 	}
 	return c.Problems
-}
-
-// checkSubprotocols finds duplicates.
-func checkSubprotocols(c *table.Checker, names []string) {
-	for i, name := range names {
-		if slices.Contains(names[:i], name) {
-			c.Warn(fmt.Sprintf("%s is given twice", wording.Label(name)), fmt.Sprintf("subprotocols[%d]", i))
-		}
-	}
 }
 
 func checkSend(c *table.Checker, s *Send, at string) {

@@ -29,10 +29,13 @@ func (l *Latency) check(c *table.Checker, _ string, at []string) {
 	if !checkLatencyForm(c, n, at) {
 		return
 	}
-	if l.Median != 0 || l.Sigma != 0 {
-		checkLognormal(c, l, at)
-	} else {
+	switch {
+	case l.Median == 0 && l.Sigma == 0:
 		checkPoints(c, l, n, at, func(length time.Duration) any { return length })
+	case l.Median == 0:
+		c.Wrong("median is missing: sigma is the spread around it", table.Below(at, "median")...)
+	case n.Get("sigma") == nil:
+		c.Wrong("sigma is missing; expected the spread of the latency around the median, such as 0.4", table.Below(at, "sigma")...)
 	}
 	checkRates(c, l, n, at)
 }
@@ -78,16 +81,6 @@ func checkPoints(c *table.Checker, l *Latency, n *syntax.Node, at []string, show
 			continue
 		}
 		last, name = p.Length, key
-	}
-}
-
-func checkLognormal(c *table.Checker, l *Latency, at []string) {
-	n := c.Node(at...)
-	switch {
-	case l.Median == 0:
-		c.Wrong("median is missing: sigma is the spread around it", table.Below(at, "median")...)
-	case n.Get("sigma") == nil:
-		c.Wrong("sigma is missing; expected the spread of the latency around the median, such as 0.4", table.Below(at, "sigma")...)
 	}
 }
 

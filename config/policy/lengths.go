@@ -83,30 +83,18 @@ func between(low, high time.Duration, part float64) time.Duration {
 	return low + time.Duration(math.Round(part*float64(high-low)))
 }
 
-// point is a point of a curve: the share part of all values is at most length.
-type point struct {
-	part   float64
-	length time.Duration
-}
-
 // curved interpolates linearly between the declared points, from the minimum length, which is 0 if
 // none is declared. After the last point the curve is constant.
 func curved(l *Latency) func(part float64) time.Duration {
-	points := make([]point, 1, len(l.Curve)+2)
-	points[0].length = l.Min
-	for _, p := range l.Curve {
-		points = append(points, point{p.Rank / 100, p.Length})
-	}
-	if last := points[len(points)-1]; last.part < 1 {
-		points = append(points, point{1, last.length})
-	}
+	points := append([]Percentile{{Length: l.Min}}, l.Curve...)
+	points = append(points, Percentile{Rank: 100, Length: points[len(points)-1].Length})
 	return func(part float64) time.Duration {
-		i := 1
-		for part > points[i].part { // there are few points
+		rank, i := part*100, 1
+		for rank > points[i].Rank { // there are few points
 			i++
 		}
 		low, high := points[i-1], points[i]
-		return between(low.length, high.length, (part-low.part)/(high.part-low.part))
+		return between(low.Length, high.Length, (rank-low.Rank)/(high.Rank-low.Rank))
 	}
 }
 

@@ -119,7 +119,11 @@ func (r *ednReader) blanks() error {
 			}
 			r.at += end
 		case strings.HasPrefix(rest, "#_"):
-			if err := r.leaveOut(); err != nil {
+			begin := r.at
+			r.at += len("#_")
+			r.left++ // the form is skipped, but must be valid EDN nevertheless
+			_, err := r.after(begin, "#_ skips the form after it, but there is none")
+			if r.left--; err != nil {
 				return err
 			}
 		default:
@@ -141,16 +145,6 @@ func blank(text string) int {
 		return size
 	}
 	return 0
-}
-
-// leaveOut skips #_ and the form after it, which must be valid EDN nevertheless.
-func (r *ednReader) leaveOut() error {
-	begin := r.at
-	r.at += len("#_")
-	r.left++
-	_, err := r.after(begin, "#_ skips the form after it, but there is none")
-	r.left--
-	return err
 }
 
 // after reads the form to which the prefix at begin belongs.

@@ -169,7 +169,9 @@ func (r *ednReader) tagged(tag string, begin int, n *Node) {
 	quoted := n.Kind == TextNode && !n.Keyword
 	switch tag {
 	case "#inst":
-		if !quoted || !isInstant(n.Text.Value) {
+		_, noTime := time.Parse(time.RFC3339, n.Text.Value)
+		_, noDate := time.Parse(time.DateOnly, n.Text.Value)
+		if !quoted || noTime != nil && noDate != nil {
 			n.Faulty = true
 			r.wrong(n.Pos(), `#inst needs an instant in quotes, "2024-01-15T10:30:00Z" or "2024-01-15"; this is %s`, n.Shown())
 		}
@@ -181,13 +183,4 @@ func (r *ednReader) tagged(tag string, begin int, n *Node) {
 	default:
 		r.wrong(r.src.pos(begin), "the tag %s is not known here; expected #inst and #uuid, or none", wording.Label(tag))
 	}
-}
-
-func isInstant(text string) bool {
-	for _, layout := range []string{time.RFC3339, time.DateOnly} {
-		if _, err := time.Parse(layout, text); err == nil {
-			return true
-		}
-	}
-	return false
 }

@@ -20,14 +20,18 @@ func jsonNumber(literal string) string {
 	if !isNegative {
 		s = strings.TrimPrefix(s, "+")
 	}
-	if len(s) > 2 && s[0] == '0' && strings.IndexByte("xXoObB", s[1]) >= 0 {
+	m := decimal.FindStringSubmatch(s)
+	switch {
+	case len(s) > 2 && s[0] == '0' && strings.IndexByte("xXoObB", s[1]) >= 0:
 		n, ok := new(big.Int).SetString(s, 0)
 		if !ok {
 			return ""
 		}
 		s = n.String()
-	} else {
-		s = plainDecimal(s)
+	case m == nil || m[1]+m[2]+strings.TrimPrefix(m[3], ".") == "":
+		return ""
+	default: // with the zeros that JSON requires, and without the zeros and the point that it forbids
+		s = cmp.Or(m[2], "0") + strings.TrimSuffix(m[3], ".") + m[4]
 	}
 	if isNegative {
 		s = "-" + s
@@ -40,13 +44,3 @@ func jsonNumber(literal string) string {
 
 // decimal matches a decimal literal of YAML: its zeros, its other digits, its fraction, its exponent.
 var decimal = regexp.MustCompile(`^(0*)([0-9]*)(\.[0-9]*)?([eE].*)?$`)
-
-// plainDecimal adds the zeros that JSON requires to a decimal literal, and removes the zeros and the
-// point that it forbids.
-func plainDecimal(s string) string {
-	m := decimal.FindStringSubmatch(s)
-	if m == nil || m[1]+m[2]+strings.TrimPrefix(m[3], ".") == "" {
-		return ""
-	}
-	return cmp.Or(m[2], "0") + strings.TrimSuffix(m[3], ".") + m[4]
-}

@@ -151,13 +151,6 @@ func (s *source) lineText(line int) string {
 	return text
 }
 
-// firstWord returns the position of the first character of a line that is not a blank.
-func (s *source) firstWord(line int) Pos {
-	text := s.lineText(line)
-	blanks := len(text) - len(strings.TrimLeft(text, " \t"))
-	return Pos{File: s.file, Line: line, Column: blanks + 1}
-}
-
 // encodingFault finds the first byte that is not allowed in a configuration. With yaml it also
 // finds the control characters that YAML forbids.
 func (s *source) encodingFault(yaml bool) (offset int, what string) {

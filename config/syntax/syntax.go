@@ -63,7 +63,9 @@ func yamlProblem(src *source, err error) Problem {
 			break
 		}
 	}
-	return Problem{Pos: src.firstWord(line), What: what}
+	text := src.lineText(line)
+	blanks := len(text) - len(strings.TrimLeft(text, " \t"))
+	return Problem{Pos: Pos{File: src.file, Line: line, Column: blanks + 1}, What: what}
 }
 
 // errorLine finds the line that causes a syntax error: the last line of the shortest beginning of

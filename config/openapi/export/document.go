@@ -135,10 +135,7 @@ func shapeOf(path string) string {
 	if strings.Contains(path, "{") {
 		path = pathParameter.ReplaceAllString(path, "{}")
 	}
-	if len(path) > 1 {
-		path = strings.TrimSuffix(path, "/")
-	}
-	return path
+	return trimmed(path)
 }
 
 // pathItem returns the path item for a served path, "/v1/pets/{id}": the item of a document, or a new

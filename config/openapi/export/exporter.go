@@ -23,16 +23,6 @@ type exporter struct {
 	made  map[string]*syntax.Node // path items by key, once requested
 }
 
-// newExporter returns an exporter with an empty document.
-func newExporter(s *config.Spec, words *config.Words) *exporter {
-	info := syntax.NewMap().SetText("title", words.Title).SetText("version", "1.0.0")
-	return &exporter{
-		spec: s, words: words, declared: map[string]bool{}, ids: map[string]bool{},
-		root:  syntax.NewMap().SetText("openapi", "3.0.3").Set("info", info).Set("paths", syntax.NewMap()),
-		paths: map[string]string{}, keys: map[string]bool{}, made: map[string]*syntax.Node{},
-	}
-}
-
 // exported contains the endpoints with the same method and path, in the order of declaration.
 type exported struct {
 	method    string

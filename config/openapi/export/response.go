@@ -45,11 +45,8 @@ func (c circumstance) mark(t *syntax.Node) *syntax.Node {
 // writeResponses writes the responses of one endpoint.
 func (x *exporter) writeResponses(responses *syntax.Node, e *item.Endpoint) {
 	when := circumstanceOf(e)
-	if len(e.Responses) == 0 {
-		writeResponse(responses, &e.Response, when)
-	}
-	for i := range e.Responses {
-		writeResponse(responses, &e.Responses[i].Response, when)
+	for _, r := range e.AllResponses() {
+		writeResponse(responses, r, when)
 	}
 	ownResponses(responses, e)
 }

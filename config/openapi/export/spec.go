@@ -33,7 +33,12 @@ func Spec(loader config.Loader, s *config.Spec) (document *syntax.Node, hidden c
 	if err != nil {
 		return nil, nil, err
 	}
-	x := newExporter(s, words)
+	info := syntax.NewMap().SetText("title", words.Title).SetText("version", "1.0.0")
+	x := &exporter{
+		spec: s, words: words, declared: map[string]bool{}, ids: map[string]bool{},
+		root:  syntax.NewMap().SetText("openapi", "3.0.3").Set("info", info).Set("paths", syntax.NewMap()),
+		paths: map[string]string{}, keys: map[string]bool{}, made: map[string]*syntax.Node{},
+	}
 	x.group()
 	for i, doc := range words.Documents {
 		embed(doc.Root, doc.Root, openapi.KindOf[openapi3.T](), doc.Content)
@@ -41,7 +46,13 @@ func Spec(loader config.Loader, s *config.Spec) (document *syntax.Node, hidden c
 			return nil, nil, fmt.Errorf("one document cannot contain all operations: there is no place for %s", strings.Join(left, ", "))
 		}
 	}
-	x.knowIDs()
+	for _, item := range x.root.Get("paths").Members() {
+		for _, op := range item.Members() {
+			if id := op.Get("operationId").AsText(); id != "" {
+				x.ids[id] = true
+			}
+		}
+	}
 	for _, o := range x.operations {
 		x.operation(o)
 	}
@@ -94,17 +105,6 @@ func always(e *item.Endpoint) bool {
 	return e.Host == "" && e.If.Value == "" && !strings.Contains(e.Path.Value, "|")
 }
 
-// knowIDs records the operationIds in the documents.
-func (x *exporter) knowIDs() {
-	for _, item := range x.root.Get("paths").Members() {
-		for _, op := range item.Members() {
-			if id := op.Get("operationId").AsText(); id != "" {
-				x.ids[id] = true
-			}
-		}
-	}
-}
-
 // operation writes the operation of one method and path.
 func (x *exporter) operation(o *exported) {
 	if len(o.endpoints) == 0 && (o.generated == nil || sayable(o.generated)) {
@@ -155,7 +155,7 @@ func (x *exporter) ownResponses(responses *syntax.Node, o *exported) {
 	}
 	last := o.endpoints[len(o.endpoints)-1]
 	kept := map[string]bool{}
-	each := func(r *item.Response) {
+	for _, r := range last.AllResponses() {
 		status := strconv.Itoa(cmp.Or(r.Status, http.StatusOK))
 		kept[status] = true
 		if t := responses.Get(status); t != nil {
@@ -168,12 +168,6 @@ func (x *exporter) ownResponses(responses *syntax.Node, o *exported) {
 				responses.Get(status, "content").Delete(media)
 			}
 		}
-	}
-	if len(last.Responses) == 0 {
-		each(&last.Response)
-	}
-	for i := range last.Responses {
-		each(&last.Responses[i].Response)
 	}
 	succeeds := false
 	for status := range kept {

@@ -52,7 +52,13 @@ func (c *Content) at() string {
 // current day, it is the same at each start.
 func (c *Content) Generated() []byte {
 	if c.schema == nil {
-		return c.unspecified()
+		if text, ok := sample(c.Media, nil, c.m.seedOf(c.pointer)); ok {
+			return text
+		}
+		if jsonvalue.IsJSON(jsonvalue.BaseType(c.Media)) {
+			return []byte("{}")
+		}
+		return []byte{}
 	}
 	key := bodyKey{c.schema.Value, c.Media, c.way}
 	if made, ok := c.m.bodies[key]; ok && len(c.encodings) == 0 {
@@ -72,17 +78,6 @@ func (c *Content) Generated() []byte {
 		c.m.bodies[key] = text
 	}
 	return text
-}
-
-// unspecified returns the body of a media type without a schema.
-func (c *Content) unspecified() []byte {
-	if text, ok := sample(c.Media, nil, c.m.seedOf(c.pointer)); ok {
-		return text
-	}
-	if base := jsonvalue.BaseType(c.Media); jsonvalue.IsJSON(base) {
-		return []byte("{}")
-	}
-	return []byte{}
 }
 
 // Fresh returns a function that generates other bodies; nil when there is no schema.
@@ -222,9 +217,6 @@ func (m *Maker) MediaTypes(c openapi3.Content, pointer string) []string {
 // RequestBody returns an example of a request body and its media type, or "" when there is none.
 // pointer is the JSON pointer of the request body.
 func (m *Maker) RequestBody(body *openapi3.RequestBody, pointer string) (mediaType string, text []byte) {
-	if body == nil {
-		return "", nil
-	}
 	names := m.MediaTypes(body.Content, pointer)
 	if len(names) == 0 {
 		return "", nil

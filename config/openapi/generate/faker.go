@@ -70,21 +70,18 @@ func fakerHint(hint any) (name string, args *jsonvalue.Object) {
 	return "", args
 }
 
-// fake makes a value for a hint; false when the hint is unknown.
+// fake makes a value for a hint; false when the hint is unknown. A number is within the bounds of the
+// arguments and of the schemas.
 func (d *draft) fake(g *merged, f *invent.Facts, key string, args *jsonvalue.Object) (any, bool) {
-	if decimals, ok := fakerNumbers[key]; ok {
-		return d.fakeNumber(g, f, decimals, args), true
+	decimals, isNumber := fakerNumbers[key]
+	if !isNumber {
+		return f.Fake(key, slices.Contains(g.formats(), "date"), args)
 	}
-	return f.Fake(key, slices.Contains(g.formats(), "date"), args)
-}
-
-// fakeNumber returns a number within the bounds of the arguments and of the schemas.
-func (d *draft) fakeNumber(g *merged, f *invent.Facts, decimals int, args *jsonvalue.Object) any {
 	b := g.bounds(d.m.Numbers)
 	b.raise(numberIn(args, "min"))
 	b.lower(numberIn(args, "max"))
 	v, _ := d.number(b, ask{name: f.Name}, decimals == 0 || g.kinds&(kindFraction|kindString) == 0)
-	return v
+	return v, true
 }
 
 // numberIn returns a number among the arguments; nil when there is none.

@@ -43,7 +43,7 @@ type Maker struct {
 	// Read returns the content of a local file named in the document (externalValue).
 	Read func(name string) ([]byte, error)
 
-	values [2]func() *validate.Values // by direction: to clients, to servers
+	values map[bool]func() *validate.Values // true for requests
 
 	merges   sync.Map // *openapi3.Schema to *merged, for schemas without choices
 	mappings sync.Map // *openapi3.Discriminator to []string
@@ -75,10 +75,11 @@ func New(doc *openapi3.T, seed uint64, warn func(kind, pointer, what string)) *M
 	}
 	m := &Maker{
 		Today: startDay, doc: doc, modern: doc.IsOpenAPI31OrLater(), seed: seed, Warn: warn, bodies: map[bodyKey][]byte{},
-		room: min(bodyRoom, max(leastRoom, documentRoom/operations)),
+		values: map[bool]func() *validate.Values{},
+		room:   min(bodyRoom, max(leastRoom, documentRoom/operations)),
 	}
-	for i := range m.values {
-		m.values[i] = sync.OnceValue(func() *validate.Values { return validate.NewValues(doc, m.Numbers, i == 1) })
+	for _, request := range []bool{false, true} {
+		m.values[request] = sync.OnceValue(func() *validate.Values { return validate.NewValues(doc, m.Numbers, request) })
 	}
 	return m
 }

@@ -193,7 +193,10 @@ func (g *merger) addBranches(s *openapi3.Schema, top bool) {
 	for _, branches := range []openapi3.SchemaRefs{s.OneOf, s.AnyOf} {
 		if len(branches) > 0 {
 			branch := g.pick(branches...)
-			g.discriminate(s.Discriminator, branch)
+			if d := s.Discriminator; d != nil && branch != nil && branch.Ref != "" { // it identifies the branch
+				value, _ := g.valueOf(d, refName(branch.Ref))
+				g.fix(d.PropertyName, value)
+			}
 			g.add(branch, top)
 		}
 	}
@@ -221,14 +224,6 @@ func (g *merger) pickOf(n int, branch func(i int) *openapi3.SchemaRef) int {
 	g.hard = g.hard || n > 1
 	g.choices = min(g.choices*n, 1<<20)
 	return g.choose(n, branch)
-}
-
-// discriminate fixes the value of the property that identifies the branch.
-func (g *merger) discriminate(d *openapi3.Discriminator, branch *openapi3.SchemaRef) {
-	if d != nil && branch != nil && branch.Ref != "" {
-		value, _ := g.valueOf(d, refName(branch.Ref))
-		g.fix(d.PropertyName, value)
-	}
 }
 
 // valueOf returns the value of a discriminator for a component, and whether its mapping has it.

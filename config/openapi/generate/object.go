@@ -78,15 +78,7 @@ func (m *Maker) orderOf(s *openapi3.Schema) []string {
 	if _, ok := s.Properties["id"]; ok {
 		place["id"] = -len(s.Required) - 1
 	}
-	slices.SortStableFunc(names, func(a, b string) int {
-		x, y := s.Properties[a], s.Properties[b]
-		if x.Value != nil && y.Value != nil && x.Value.Origin != nil && y.Value.Origin != nil && x.Ref == "" && y.Ref == "" {
-			if k, l := x.Value.Origin.Key, y.Value.Origin.Key; k != nil && l != nil {
-				return cmp.Or(cmp.Compare(k.Line, l.Line), cmp.Compare(k.Column, l.Column))
-			}
-		}
-		return cmp.Compare(place[a], place[b])
-	})
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(place[a], place[b]) })
 	return names
 }
 

@@ -80,7 +80,11 @@ func (c *Content) sequence(v any) (text []byte) {
 				break
 			}
 			if value, ok := object.Get(name); ok {
-				fields = append(fields, events.Field{Name: name, Value: fieldValue(name, plainText(value))})
+				field := events.Field{Name: name, Value: oneLine(plainText(value))}
+				if name == events.Data { // it may have several lines
+					field.Value = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(plainText(value))
+				}
+				fields = append(fields, field)
 			}
 		}
 		if fields == nil {
@@ -89,12 +93,4 @@ func (c *Content) sequence(v any) (text []byte) {
 		text = events.Append(text, fields)
 	}
 	return text
-}
-
-// fieldValue returns the value of a field. Only data may have several lines.
-func fieldValue(name, value string) string {
-	if name != events.Data {
-		return oneLine(value)
-	}
-	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(value)
 }

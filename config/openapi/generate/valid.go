@@ -1,10 +1,6 @@
 package generate
 
-import (
-	"github.com/getkin/kin-openapi/openapi3"
-
-	"mockserver/config/openapi/validate"
-)
+import "github.com/getkin/kin-openapi/openapi3"
 
 // validator checks values against schemas during generation. It also checks formats.
 type validator struct {
@@ -15,17 +11,9 @@ type validator struct {
 	lenient bool
 }
 
-// values returns the compiled schemas for the direction.
-func (c *validator) values() *validate.Values {
-	if c.request {
-		return c.m.values[1]()
-	}
-	return c.m.values[0]()
-}
-
 // accepts reports whether a value satisfies a schema.
 func (c *validator) accepts(ref *openapi3.SchemaRef, v any) bool {
-	return ref == nil || ref.Value == nil || c.values().Accepts(ref.Value, v, c.lenient)
+	return ref == nil || ref.Value == nil || c.m.values[c.request]().Accepts(ref.Value, v, c.lenient)
 }
 
 // mismatch returns what is wrong with a value; "" when nothing is.
@@ -33,7 +21,7 @@ func (c *validator) mismatch(ref *openapi3.SchemaRef, v any) string {
 	if ref == nil || ref.Value == nil {
 		return ""
 	}
-	return c.values().Mismatch(ref.Value, v, c.lenient)
+	return c.m.values[c.request]().Mismatch(ref.Value, v, c.lenient)
 }
 
 // describing returns the combination of the schemas that describe a value. In each choice, it is the
