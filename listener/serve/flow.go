@@ -116,7 +116,7 @@ func (f *flow) step(b []byte, room bool) (out []byte, ended bool) {
 func (f *flow) endAt(now time.Time) string {
 	server := f.call.server
 	switch {
-	case f.strike(now):
+	case f.applyFault(now):
 		return record.EndFault
 	case f.bare || f.whole || !f.stalled && (f.item == nil || f.stream.Most > 0 && f.sent.Items >= f.stream.Most):
 		return record.EndComplete
@@ -168,7 +168,7 @@ func (f *flow) appendItem(b []byte, now time.Time) []byte {
 	if f.sent.Items == 0 && f.stream.HeadAtOnce {
 		f.reach(now, due)
 	}
-	faulty := f.strikes(now)
+	faulty := f.isFaulty(now)
 	if faulty && f.stream.Failing != nil {
 		f.cursor.Replace(f.stream.Failing, &c.Request)
 	}

@@ -64,7 +64,7 @@ func (f *flow) begin(b []byte, now time.Time, room bool) []byte {
 	begin := len(b)
 	c.Reply.Streamed = true
 	b = f.appendHead(b)
-	if !room || f.bare || f.item == nil || now.Before(f.due) || f.strike(now) || f.stalled {
+	if !room || f.bare || f.item == nil || now.Before(f.due) || f.applyFault(now) || f.stalled {
 		return b
 	}
 	if b = f.appendItem(b, now); f.sent.End == record.EndBroken && f.sent.Items == 0 {

@@ -46,14 +46,14 @@ func (f *flow) prepare() {
 	}
 }
 
-// strikes reports whether the fault comes before the next item, or in its place.
-func (f *flow) strikes(now time.Time) bool {
+// isFaulty reports whether the fault comes before the next item, or in its place.
+func (f *flow) isFaulty(now time.Time) bool {
 	return f.sent.Items >= f.most || !f.faultAt.IsZero() && !now.Before(f.faultAt)
 }
 
-// strike makes a fault happen that comes between two items, and reports whether it ends the reply.
-func (f *flow) strike(now time.Time) (ends bool) {
-	if f.stalled || f.bare || f.whole || !f.strikes(now) || f.fault.Kind == malformed || f.fault.Kind == failing {
+// applyFault makes a fault happen that comes between two items, and reports whether it ends the reply.
+func (f *flow) applyFault(now time.Time) (ends bool) {
+	if f.stalled || f.bare || f.whole || !f.isFaulty(now) || f.fault.Kind == malformed || f.fault.Kind == failing {
 		return false
 	}
 	f.call.Trace.Fault = f.fault.Kind

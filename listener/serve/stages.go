@@ -123,17 +123,7 @@ func (s *Server) disturb(a *compile.Response, c *call, notify bool) {
 	default:
 		chosen = a
 	}
-	var given *compile.Response
-	if drawn.Instead == nil {
-		given = s.respond(chosen, c)
-	} else {
-		drawn.Instead.Fill(&c.Reply)
-		c.Trace.Instead = drawn.Instead.Refusal.Code
-		if len(chosen.Hooks) > 0 {
-			c.values = chosen.Lets.Make(c.values, &c.Request)
-			given = chosen
-		}
-	}
+	given := s.respondDrawn(chosen, drawn.Instead, c)
 	if w.fault != nil && w.fault.OnlyStreams && c.flow == nil {
 		w.fault, drawn.Fault = nil, nil
 	}
@@ -152,6 +142,21 @@ func (s *Server) disturb(a *compile.Response, c *call, notify bool) {
 	} else {
 		s.proceed(c, false)
 	}
+}
+
+// respondDrawn makes the reply of an endpoint with rules, or the injected failure instead of it. It returns
+// the answer whose webhooks follow; nil for none.
+func (s *Server) respondDrawn(chosen *compile.Response, instead *reply.Preset, c *call) *compile.Response {
+	if instead == nil {
+		return s.respond(chosen, c)
+	}
+	instead.Fill(&c.Reply)
+	c.Trace.Instead = instead.Refusal.Code
+	if len(chosen.Hooks) == 0 {
+		return nil
+	}
+	c.values = chosen.Lets.Make(c.values, &c.Request)
+	return chosen
 }
 
 // methodOf returns the request's method, without a copy if it is one that can be declared.
