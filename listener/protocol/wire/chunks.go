@@ -199,13 +199,12 @@ const (
 )
 
 // marks are the bytes that are a kind of their own.
-var marks = map[byte]int{';': semicolon, '=': equals, '"': quote, '\\': backslash, '\r': cr}
+var marks = [256]int{';': semicolon, '=': equals, '"': quote, '\\': backslash, '\r': cr}
 
 func kindOf(c byte) int {
-	mark, isMark := marks[c]
 	switch {
-	case isMark:
-		return mark
+	case marks[c] != 0:
+		return marks[c]
 	case http1.Token[c]:
 		return tokenByte
 	case ascii.IsBlank(c):
