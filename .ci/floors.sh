@@ -37,7 +37,6 @@ mockserver/config/imports/jsonserver -> mockserver/config/imports/language
 mockserver/config/imports/jsonserver -> mockserver/config/syntax
 mockserver/config/imports/language -> mockserver/config/imports/draft
 mockserver/config/imports/language -> mockserver/config/item
-mockserver/config/imports/language -> mockserver/config/openapi/text
 mockserver/config/imports/language -> mockserver/config/syntax
 mockserver/config/imports/mockoon -> mockserver/config/imports/draft
 mockserver/config/imports/mockoon -> mockserver/config/imports/language

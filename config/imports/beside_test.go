@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -68,19 +67,14 @@ func alike(t *testing.T, b beside, original, ours string) {
 	}
 }
 
-// against imports a source with --against: the requests that are derived from it must get the same
-// answers. It returns the number of requests.
-func against(t *testing.T, source, url string) int {
+// against imports a source with --against: its requests must get the same answers.
+func against(t *testing.T, source, url string) {
 	t.Helper()
 	var out, report strings.Builder
 	code := importing.Command([]string{harness.WriteFile(t, t.TempDir(), "source.json", source), "-o", t.TempDir(), "--against", url}, &out, &report)
-	asked := regexp.MustCompile(`(?m)^(\d+) requests? sent`).FindStringSubmatch(report.String())
-	if code != 0 || asked == nil {
+	if code != 0 {
 		t.Errorf("%s\n%s", source, report.String())
-		return 0
 	}
-	n, _ := strconv.Atoi(asked[1]) // digits
-	return n
 }
 
 // flat returns JSON without whitespace between tokens and with sorted keys, and any other text
@@ -159,7 +153,6 @@ func TestBesideWireMock(t *testing.T) {
 	path, port := program(t, "wiremock", "wiremock"), ports(t, 1)[0]
 	url := "http://127.0.0.1:" + port
 	start(t, exec.Command(path, "--port", port, "--bind-address", "127.0.0.1", "--root-dir", t.TempDir()), url+"/__admin/mappings")
-	derived := 0
 	t.Cleanup(func() { // the program is a Node program that has started Java
 		if resp, err := http.Post(url+"/__admin/shutdown", "", nil); err == nil {
 			resp.Body.Close()
@@ -189,17 +182,8 @@ func TestBesideWireMock(t *testing.T) {
 			if made.Count(draft.Exact) != len(all.Mappings) {
 				t.Errorf("%v", made.Items)
 			}
-			derived += against(t, `{"mappings": [`+b.source+`]}`, url)
-			resp, err = http.Post(url+"/__admin/scenarios/reset", "", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			resp.Body.Close()
 			alike(t, b, url, made.Serve(t))
 		})
-	}
-	if derived < 15 { // most configurations have matchers other than the URL
-		t.Errorf("%d requests were derived from %d configurations", derived, len(wiremocks))
 	}
 }
 
@@ -213,7 +197,6 @@ func TestBesideMockoon(t *testing.T) {
 	}
 	args = append(append(args, "--port"), free...)
 	start(t, exec.Command(path, args...), "http://127.0.0.1:"+free[0])
-	derived := 0
 	for i, b := range mockoons {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			url := "http://127.0.0.1:" + free[i]
@@ -222,14 +205,8 @@ func TestBesideMockoon(t *testing.T) {
 			if made.Count(draft.Exact) != len(made.Items) {
 				t.Errorf("%v", made.Items)
 			}
-			if !strings.Contains(b.source, "SEQUENTIAL") { // requests affect each other
-				derived += against(t, environment(free[i], b.source, origin), url)
-			}
 			alike(t, b, url, made.Serve(t))
 		})
-	}
-	if derived < len(mockoons)*3/4 {
-		t.Errorf("%d requests were derived from %d configurations", derived, len(mockoons))
 	}
 }
 

@@ -152,37 +152,3 @@ func TestOrder(t *testing.T) {
 		}
 	}
 }
-
-func TestExample(t *testing.T) {
-	path := language.Path{{Text: "a"}, {Kind: language.Param, Text: "id"}}
-	for condition, want := range map[string]string{
-		"":                                              "/a/1",
-		`path-params.id = "b c"`:                        "/a/b%20c",
-		`path-params.id = ",;=('!*)@"`:                  "/a/,;=('!*)@",
-		`path-params.id matches "^é$"`:                  "/a/%C3%A9",
-		`path-params.id = "{%"`:                         "/a/%7B%25",
-		`path matches "/$"`:                             "/a/1/",
-		`path matches "^/other$"`:                       "/other",
-		`query-string = "a=b"`:                          "/a/1?a=b",
-		`query-string = ""`:                             "/a/1",
-		`not path matches "/$"`:                         "/a/1",
-		`header-params.A = null`:                        "/a/1",
-		`query-params.a = "1"`:                          "",
-		`header-params["X-A"] = "1"`:                    "",
-		"cookie-params.c != null":                       "",
-		`(query-params.a = "1" or body = "x")`:          "",
-		`path-params.id = "1" and body = "x"`:           "",
-		`json-params.a.b = "x"`:                         "",
-		`not (query-params.a = "1")`:                    "",
-		"method = null":                                 "",
-		`path-params.id = "1" and path-params.id = "2"`: "",
-	} {
-		got := ""
-		if a := language.Example(path, condition); a != nil {
-			got = a.Target
-		}
-		if got != want {
-			t.Errorf("%s: %q, want %q", condition, got, want)
-		}
-	}
-}

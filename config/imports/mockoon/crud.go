@@ -57,8 +57,6 @@ func (r *reader) crud(n *syntax.Node) {
 		}
 	}
 	r.Add("resource", e.Set("on", on), name)
-	key := cmp.Or(text(get(responses[0], "crudKey")), "id")
-	r.askList(n, name, paths[0], asJSON(text(get(r.bucket(text(get(responses[0], "databucketID"))), "value"))), key)
 	why := "lists are ordered by ?sort=a,-b instead of sort and order, and filtered by ?a=1 and ?a[gte]=1 instead of a_eq and a_gte; search, a_like, a_start and a_end are unknown, and the whole list cannot be replaced or deleted"
 	if len(responses) > 1 {
 		why += "; only the first response is imported"

@@ -39,13 +39,13 @@ func (e *endpoint) add(responses []*syntax.Node) {
 	switch {
 	case mode == "RANDOM" || mode == "SEQUENTIAL":
 		if len(responses) == 1 {
-			e.one(responses[0], e.needs, 0, nil)
+			e.one(responses[0], e.needs, 0)
 			return
 		}
 		e.several(responses, mode)
 		return
 	case mode == "DISABLE_RULES":
-		e.one(responses[usual], e.needs, usual, nil)
+		e.one(responses[usual], e.needs, usual)
 		return
 	}
 	for i, n := range responses {
@@ -59,10 +59,10 @@ func (e *endpoint) add(responses []*syntax.Node) {
 			e.off(n, i, notes.Gone)
 			continue
 		}
-		e.one(n, language.And(e.needs, condition), i, rules, notes.Differ...)
+		e.one(n, language.And(e.needs, condition), i, notes.Differ...)
 	}
 	if mode != "FALLBACK" {
-		e.one(responses[usual], e.needs, usual, nil)
+		e.one(responses[usual], e.needs, usual)
 	}
 }
 
@@ -79,9 +79,8 @@ func (e *endpoint) label(n *syntax.Node, i int) string {
 	return e.name + " / " + cmp.Or(text(get(n, "label")), strconv.Itoa(i+1))
 }
 
-// one adds an endpoint with a single response, for the requests that meet a condition. rules are
-// the rules of the response, from which the request of a check is made.
-func (e *endpoint) one(n *syntax.Node, condition string, i int, rules []*syntax.Node, differs ...string) {
+// one adds an endpoint with a single response, for the requests that meet a condition.
+func (e *endpoint) one(n *syntax.Node, condition string, i int, differs ...string) {
 	a := e.response(n)
 	for _, why := range differs {
 		a.Note(why)
@@ -92,7 +91,6 @@ func (e *endpoint) one(n *syntax.Node, condition string, i int, rules []*syntax.
 	}
 	language.WithErrors(a.webhooks, a.response)
 	e.Add("endpoint", a.finish(e.base(condition).Set("response", a.response)), e.label(n, i))
-	e.ask(n, e.label(n, i), language.Wanted(a.response), condition, rules)
 	e.report(n.Pos(), e.label(n, i), a.Differ)
 }
 
@@ -151,11 +149,6 @@ func (e *endpoint) several(responses []*syntax.Node, mode string) {
 		m.Set("select", draft.Of("sequence"))
 	}
 	e.Add("endpoint", m, e.name)
-	if mode == "SEQUENTIAL" {
-		e.ask(responses[0], e.name, language.Wanted(read[0].response), e.needs, nil)
-	} else {
-		e.asks.Add(e.Draft, e.method, e.own, nil, nil)
-	}
 	for i, a := range read {
 		e.report(a.node.Pos(), e.label(a.node, i), a.Differ)
 	}

@@ -58,7 +58,6 @@ type reader struct {
 	dir       string
 	order     language.Order
 	upstreams language.Upstreams
-	asks      language.Asks
 	sets      map[string]string   // names of sets by the identifiers of data buckets and their keys
 	names     map[string]bool     // of sets
 	members   map[string][]string // by set, the members by which lists are filtered

@@ -19,8 +19,6 @@ type reader struct {
 	mappings  []*mapping
 	order     language.Order
 	upstreams language.Upstreams
-	asks      language.Asks
-	requested map[string]bool   // scenarios of which a mapping was requested
 	scenarios map[string]string // their names in the configuration
 	taken     map[string]bool   // their names in the configuration
 	strict    map[string]bool   // paths that are also declared with a slash at their end

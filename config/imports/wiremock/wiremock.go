@@ -61,7 +61,7 @@ func mappingFiles(s *draft.Source) ([]string, error) {
 
 // Read adds the mappings of a file or directory.
 func Read(s *draft.Source, d *draft.Draft, opts draft.Options) error {
-	r := &reader{Draft: d, templated: opts.Templated, scenarios: map[string]string{}, taken: map[string]bool{}, strict: map[string]bool{}, requested: map[string]bool{}}
+	r := &reader{Draft: d, templated: opts.Templated, scenarios: map[string]string{}, taken: map[string]bool{}, strict: map[string]bool{}}
 	if !s.Dir {
 		dir := filepath.Dir(s.Name)
 		if err := r.file(s, filepath.Join(dir, "__files"), filepath.Join(filepath.Dir(dir), "__files")); err != nil {
@@ -203,7 +203,6 @@ func (r *reader) mapping(m *made) {
 	for _, e := range declarations[1:] {
 		r.Add("endpoint", e)
 	}
-	r.ask(m, declarations[0])
 }
 
 // off adds the known parts of a mapping that cannot be served, commented out.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,57 +13,37 @@ import (
 	"mockserver/listener/program/importing"
 )
 
-const mappings = `{"mappings": [
-{"request": {"method": "GET", "urlPathPattern": "/users/[0-9]+", "headers": {"X-Key": {"equalTo": "k"}}}, "response": {"jsonBody": {"name": "Ann"}}},
-{"request": {"method": "GET", "urlPath": "/find", "queryParameters": {"q": {"contains": "a b"}}, "cookies": {"s": {"equalTo": "1"}}}, "response": {"body": "found", "headers": {"Content-Type": "text/plain"}}},
-{"request": {"method": "POST", "urlPath": "/pay", "bodyPatterns": [{"matchesJsonPath": {"expression": "$.card.owner", "equalTo": "Ann"}}, {"matchesJsonPath": "$.amount"}]}, "response": {"status": 201, "body": "paid"}},
-{"request": {"method": "PUT", "urlPath": "/j", "bodyPatterns": [{"equalToJson": {"a": [1, 2]}}]}, "response": {"status": 204}},
-{"request": {"method": "GET", "urlPathPattern": ".*/last"}, "response": {"body": "last"}, "priority": 9},
-{"request": {"method": "GET", "url": "/exact,(x)?a=1&b="}, "response": {"body": "exact"}, "priority": 10},
-{"request": {"method": "GET", "urlPathPattern": "/orders/[0-9]+/lines"}, "response": {"body": "lines"}},
-{"request": {"method": "GET", "urlPath": "/s"}, "response": {"body": "1"}, "scenarioName": "s", "requiredScenarioState": "Started", "newScenarioState": "two"},
-{"request": {"method": "GET", "urlPath": "/s"}, "response": {"body": "2"}, "scenarioName": "s", "requiredScenarioState": "two"},
-{"request": {"method": "GET", "urlPath": "/random"}, "response": {"body": "{{randomValue length=8}}", "transformers": ["response-template"]}},
-{"request": {"method": "GET", "urlPath": "/broken"}, "response": {"fault": "EMPTY_RESPONSE"}},
-{"request": {"method": "GET", "urlPath": "/away"}, "response": {"proxyBaseUrl": "http://127.0.0.1:9"}}
-]}`
-
-const environment = `{"uuid": "e", "endpointPrefix": "api", "routes": [
-{"type": "http", "method": "get", "endpoint": "r/:x", "responses": [
- {"statusCode": 200, "body": "usual", "default": true, "rules": []},
- {"statusCode": 201, "body": "header", "rules": [{"target": "header", "modifier": "X-A", "operator": "equals", "value": "1"}]},
- {"statusCode": 202, "body": "both", "rulesOperator": "AND", "rules": [{"target": "query", "modifier": "q", "operator": "regex", "value": "^[0-9]{3}$"}, {"target": "params", "modifier": "x", "operator": "equals", "value": "7"}]}]},
-{"type": "http", "method": "post", "endpoint": "b", "responses": [
- {"statusCode": 200, "body": "usual", "default": true},
- {"statusCode": 422, "body": "no", "rules": [{"target": "body", "modifier": "state", "operator": "equals", "value": "bad"}]}]}
-]}`
-
-// The requests of --check are derived from URLs and routes, as far as nothing else is matched: each is
-// answered by the endpoint that was made from the same mapping or response.
+// The requests of a db.json are those for its lists, rows and objects.
 func TestCheck(t *testing.T) {
-	for _, c := range []struct {
-		name, text string
-		asked      int
-	}{
-		{"mappings.json", mappings, 4},
-		{"environment.json", environment, 2},
-		{"db.json", `{"posts": [{"id": 1, "t": "a"}, {"id": "b c", "t": null}], "tags": ["x", {"y": 1.50}], "me": {"name": "{{x}}"}}`, 5},
+	file := harness.WriteFile(t, t.TempDir(), "db.json", `{"posts": [{"id": 1, "t": "a"}, {"id": "b c", "t": null}], "tags": ["x", {"y": 1.50}], "me": {"name": "{{x}}"}}`)
+	var out, report strings.Builder
+	code := importing.Command([]string{file, "-o", t.TempDir(), "--check"}, &out, &report)
+	if want := "5 requests sent: 5 as expected, 0 different\n"; code != 0 || !strings.Contains(report.String(), want) {
+		t.Errorf("exit code %d, want %q in:\n%s", code, want, report.String())
+	}
+	report.Reset()
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "another") }))
+	defer other.Close()
+	code = importing.Command([]string{file, "-o", t.TempDir(), "--against", other.URL}, &out, &report)
+	if want := "5 requests sent: 0 as expected, 5 different\n"; code != 1 || !strings.Contains(report.String(), want) {
+		t.Errorf("exit code %d against another server, want %q in:\n%s", code, want, report.String())
+	}
+}
+
+// A source without requests fails the check instead of passing it; its configuration is written.
+func TestCheck_WithoutRequests(t *testing.T) {
+	for name, text := range map[string]string{
+		"mappings.json":    `{"request": {"method": "GET", "urlPath": "/a"}, "response": {"body": "a"}}`,
+		"environment.json": `{"uuid": "e", "endpointPrefix": "", "routes": [{"type": "http", "method": "get", "endpoint": "a", "responses": [{"statusCode": 200, "body": "a"}]}]}`,
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			file := harness.WriteFile(t, t.TempDir(), c.name, c.text)
+		for _, flag := range []string{"--check", "--against=http://127.0.0.1:9"} {
+			dir := t.TempDir()
 			var out, report strings.Builder
-			code := importing.Command([]string{file, "-o", t.TempDir(), "--check"}, &out, &report)
-			if want := fmt.Sprintf("%d requests sent: %d as expected, 0 different\n", c.asked, c.asked); code != 0 || !strings.Contains(report.String(), want) {
-				t.Errorf("exit code %d, want %q in:\n%s", code, want, report.String())
+			code := importing.Command([]string{harness.WriteFile(t, t.TempDir(), name, text), "-o", dir, flag}, &out, &report)
+			if _, err := os.Stat(filepath.Join(dir, "mocks.yml")); err != nil || code != 1 || !strings.Contains(report.String(), "nothing was checked: no requests can be sent") {
+				t.Errorf("%s %s: %v, exit code %d:\n%s", name, flag, err, code, report.String())
 			}
-			report.Reset()
-			other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "another") }))
-			defer other.Close()
-			code = importing.Command([]string{file, "-o", t.TempDir(), "--against", other.URL}, &out, &report)
-			if want := fmt.Sprintf("%d requests sent: 0 as expected, %d different\n", c.asked, c.asked); code != 1 || !strings.Contains(report.String(), want) {
-				t.Errorf("exit code %d against another server, want %q in:\n%s", code, want, report.String())
-			}
-		})
+		}
 	}
 }
 

@@ -34,8 +34,12 @@ const (
 
 // compare serves the configuration and sends it the requests of the source. It compares the
 // answers with those of the source or, if against is the URL of the original server, with that
-// server's answers. It lists the differences, and returns an error if there are any.
+// server's answers. It lists the differences, and returns an error if there are any, or if the source
+// has no requests.
 func compare(w io.Writer, d *draft.Draft, against string) error {
+	if len(d.Asks) == 0 {
+		return errors.New("nothing was checked: no requests can be sent; recordings, HAR, Postman collections, db.json and curl commands have requests")
+	}
 	dir, err := os.MkdirTemp("", "mockserver-check-")
 	if err != nil {
 		return err
