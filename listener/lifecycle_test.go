@@ -33,7 +33,7 @@ import (
 var theDate = goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1")
 
 func TestMain(m *testing.M) {
-	harness.MoreAtOnce(3)
+	moreAtOnce(3)
 	goleak.VerifyTestMain(m, theDate, goleak.IgnoreCurrent())
 }
 

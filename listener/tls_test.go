@@ -203,9 +203,9 @@ func handshakes(server *listener.Server, result string) (n uint64) {
 }
 
 func TestTLS_CertificateByName(t *testing.T) {
-	ca, dir := harness.NewCA(t, "test"), t.TempDir()
+	ca, dir := newCA(t, "test"), t.TempDir()
 	var files []string
-	for name, l := range map[string]harness.Leaf{
+	for name, l := range map[string]leaf{
 		"first": {CN: "first", Names: []string{"first.test"}}, "exact": {CN: "exact", Names: []string{"a.shop.test"}},
 		"wild": {CN: "wild", Names: []string{"*.shop.test"}}, "address": {CN: "address", Names: []string{"127.0.0.1"}},
 	} {
@@ -256,9 +256,9 @@ func TestTLS_Resumption(t *testing.T) {
 }
 
 func TestTLS_ClientCertificates(t *testing.T) {
-	ca, other, dir := harness.NewCA(t, "clients"), harness.NewCA(t, "others"), t.TempDir()
+	ca, other, dir := newCA(t, "clients"), newCA(t, "others"), t.TempDir()
 	file := ca.File(dir, "clients.pem")
-	shop := ca.Client(harness.Leaf{CN: "shop", Names: []string{"shop.test", "10.0.0.1", "spiffe://a/b"}})
+	shop := ca.Client(leaf{CN: "shop", Names: []string{"shop.test", "10.0.0.1", "spiffe://a/b"}})
 	for name, c := range map[string]struct {
 		mode   string
 		shown  []tls.Certificate
@@ -267,12 +267,12 @@ func TestTLS_ClientCertificates(t *testing.T) {
 	}{
 		"required, shown":       {"", []tls.Certificate{shop}, "CN=shop shop.test,10.0.0.1,spiffe://a/b ", ""},
 		"required, absent":      {certs.Required, nil, "", "sent no certificate"},
-		"required, another CA":  {certs.Required, []tls.Certificate{other.Client(harness.Leaf{CN: "shop"})}, "", "unknown authority"},
-		"required, expired":     {certs.Required, []tls.Certificate{ca.Client(harness.Leaf{CN: "shop", Until: time.Now().Add(-time.Hour)})}, "", "expired"},
+		"required, another CA":  {certs.Required, []tls.Certificate{other.Client(leaf{CN: "shop"})}, "", "unknown authority"},
+		"required, expired":     {certs.Required, []tls.Certificate{ca.Client(leaf{CN: "shop", Until: time.Now().Add(-time.Hour)})}, "", "expired"},
 		"optional, shown":       {certs.Optional, []tls.Certificate{shop}, "CN=shop ", ""},
-		"optional, another one": {certs.Optional, []tls.Certificate{ca.Client(harness.Leaf{CN: "else"})}, "nobody trueelse", ""},
+		"optional, another one": {certs.Optional, []tls.Certificate{ca.Client(leaf{CN: "else"})}, "nobody trueelse", ""},
 		"optional, absent":      {certs.Optional, nil, "nobody false", ""},
-		"optional, another CA":  {certs.Optional, []tls.Certificate{other.Client(harness.Leaf{CN: "shop"})}, "", "unknown authority"},
+		"optional, another CA":  {certs.Optional, []tls.Certificate{other.Client(leaf{CN: "shop"})}, "", "unknown authority"},
 	} {
 		for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 			t.Run(fmt.Sprintf("%s %x", name, version), func(t *testing.T) {
@@ -308,13 +308,13 @@ func TestTLS_ReplacedClientCAEndsSessions(t *testing.T) {
 	t.Parallel()
 	for _, keys := range []string{"", strings.Repeat("q", 43) + "=\n"} {
 		for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
-			ca, next, dir := harness.NewCA(t, "clients"), harness.NewCA(t, "next"), t.TempDir()
+			ca, next, dir := newCA(t, "clients"), newCA(t, "next"), t.TempDir()
 			opts := certs.Options{Auto: true, ClientCA: ca.File(dir, "clients.pem")}
 			if keys != "" {
 				opts.TicketKeys = harness.WriteFile(t, dir, "tickets", keys)
 			}
 			server, log := secured(t, opts)
-			shown := ca.Client(harness.Leaf{CN: "shop"})
+			shown := ca.Client(leaf{CN: "shop"})
 			config := &tls.Config{
 				ServerName: "a", RootCAs: trusting(t, server), MaxVersion: version, ClientSessionCache: tls.NewLRUClientSessionCache(4),
 				GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &shown, nil },
@@ -344,8 +344,8 @@ func TestTLS_ReplacedClientCAEndsSessions(t *testing.T) {
 // No request over a new connection fails while certificates change.
 func TestTLS_ReloadUnderLoad(t *testing.T) {
 	t.Parallel()
-	ca, dir := harness.NewCA(t, "test"), t.TempDir()
-	cert, key := ca.Files(dir, "a", harness.Leaf{CN: "v0", Names: []string{"a.test"}})
+	ca, dir := newCA(t, "test"), t.TempDir()
+	cert, key := ca.Files(dir, "a", leaf{CN: "v0", Names: []string{"a.test"}})
 	server, log := secured(t, certs.Options{Pairs: pairs(cert, key)})
 	config := &tls.Config{ServerName: "a.test", RootCAs: ca.Pool()}
 	var done atomic.Bool
@@ -373,7 +373,7 @@ func TestTLS_ReloadUnderLoad(t *testing.T) {
 		return conn.ConnectionState().PeerCertificates[0].Subject.CommonName
 	}
 	for i := range 2 {
-		c, k := ca.Issue(harness.Leaf{CN: fmt.Sprintf("v%d", i+1), Names: []string{"a.test"}})
+		c, k := ca.Issue(leaf{CN: fmt.Sprintf("v%d", i+1), Names: []string{"a.test"}})
 		harness.WriteFile(t, dir, "a.key", string(k)) // the two files of a pair cannot change at the same time
 		harness.WriteFile(t, dir, "a.pem", string(c))
 		harness.Until(t, "the new certificate is served", func() bool { return now() == fmt.Sprintf("v%d", i+1) })
@@ -388,7 +388,7 @@ func TestTLS_ReloadUnderLoad(t *testing.T) {
 }
 
 func TestTLS_ExpiryIsWarnedOf(t *testing.T) {
-	ca, dir := harness.NewCA(t, "test"), t.TempDir()
+	ca, dir := newCA(t, "test"), t.TempDir()
 	for name, c := range map[string]struct {
 		until time.Duration
 		want  string
@@ -396,7 +396,7 @@ func TestTLS_ExpiryIsWarnedOf(t *testing.T) {
 		"in a month": {30 * 24 * time.Hour, ""}, "in 13 days": {13 * 24 * time.Hour, "certificate expires soon"}, "an hour ago": {-time.Hour, "certificate has expired"},
 	} {
 		until := time.Now().Add(c.until)
-		cert, key := ca.Files(dir, strings.ReplaceAll(name, " ", "-"), harness.Leaf{CN: "a", Names: []string{"a"}, Until: until})
+		cert, key := ca.Files(dir, strings.ReplaceAll(name, " ", "-"), leaf{CN: "a", Names: []string{"a"}, Until: until})
 		server, log := secured(t, certs.Options{Pairs: pairs(cert, key)})
 		if got := log.has("certificate") != (c.want == ""); !got || c.want != "" && !log.has(c.want, cert) {
 			t.Errorf("%s: want %q", name, c.want)
@@ -650,9 +650,9 @@ func TestTLS_Shutdown(t *testing.T) {
 }
 
 func TestTLS_OptionsThatCannotBe(t *testing.T) {
-	ca, dir := harness.NewCA(t, "test"), t.TempDir()
-	cert, key := ca.Files(dir, "a", harness.Leaf{CN: "a"})
-	_, other := ca.Files(dir, "b", harness.Leaf{CN: "b"})
+	ca, dir := newCA(t, "test"), t.TempDir()
+	cert, key := ca.Files(dir, "a", leaf{CN: "a"})
+	_, other := ca.Files(dir, "b", leaf{CN: "b"})
 	broken := harness.WriteFile(t, dir, "broken", "x")
 	for _, c := range []struct {
 		opts certs.Options

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -20,7 +21,6 @@ import (
 	"github.com/valyala/fasthttp"
 	"go.uber.org/goleak"
 
-	"mockserver/internal/harness"
 	"mockserver/internal/harness/volume"
 	"mockserver/internal/histogram"
 )
@@ -184,9 +184,22 @@ func TestLoadNoResponse(t *testing.T) {
 	}
 }
 
+// unusedAddress returns an address whose port the system does not assign to other programs that request any
+// free port.
+func unusedAddress(t *testing.T) string {
+	t.Helper()
+	for {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(18_000)))
+		if err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
+	}
+}
+
 func TestLoadRefused(t *testing.T) {
 	checkLeaks(t)
-	address := harness.UnusedAddresses(t, 1)[0]
+	address := unusedAddress(t)
 	_, err := simple(address).Run(t.Context())
 	if want := "connect to " + address + ": connection refused"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
@@ -231,7 +244,7 @@ func TestLoadChecks(t *testing.T) {
 // generator does not retry without a pause.
 func TestLoadServerGoes(t *testing.T) {
 	checkLeaks(t)
-	l, err := net.Listen("tcp", harness.UnusedAddresses(t, 1)[0]) // or another program's server may get the rest of the load
+	l, err := net.Listen("tcp", unusedAddress(t)) // or another program's server may get the rest of the load
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
-// Package harness has what the tests of several packages need: files, free addresses, certificates,
-// and waiting for a condition. Only tests import it. The tests that run the program are in
-// listener/program/e2e, with all that only they need.
+// Package harness has what the tests of many packages need: files, logs, histograms, and waiting for a
+// condition. Only tests import it. What one or two packages need is in their tests; those that run the
+// program are in listener/program/e2e.
 package harness
 
 import (

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"mockserver/fetcher"
-	"mockserver/internal/harness"
 	"mockserver/listener/compile"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/observe/sentry"
@@ -186,12 +185,12 @@ func TestAllocations_OfFixedReplies(t *testing.T) {
 
 func fixedAllocations(t *testing.T, s *testServer) {
 	l := handling(s, wire.New(nil, s.Log))
-	conn := l.Adopt(&harness.Script{})
+	conn := l.Adopt(&script{})
 	defer conn.Close()
 	plain := wire.Plain{Method: []byte("GET"), Target: []byte("/json/?a=b"), Alone: true, Bytes: make([]byte, 0, wire.MaxHeader)}
 	served := 0
 	got := testing.AllocsPerRun(200, func() {
-		conn.Conn.(*harness.Script).Got.Reset()
+		conn.Conn.(*script).Got.Reset()
 		if later, err := s.Answer(conn, &plain); later == nil && err == nil {
 			served++
 		}

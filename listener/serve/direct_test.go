@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"mockserver/config"
-	"mockserver/internal/harness"
 	"mockserver/internal/harness/volume"
 	"mockserver/internal/histogram"
 	"mockserver/listener/observe/record"
@@ -213,7 +212,7 @@ func TestDirect_IsRecordedAlike(t *testing.T) {
 		byFasthttp := handled(s)
 		l := handling(s, wire.New(nil, s.Log))
 		l.General = !direct
-		client := &harness.Script{}
+		client := &script{}
 		for _, sent := range requests {
 			client.Sent, client.Piece = []byte(sent), len(sent)
 			conn := l.Adopt(client)

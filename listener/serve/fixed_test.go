@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"mockserver/config"
-	"mockserver/internal/harness"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/protocol/wire"
 )
@@ -43,7 +42,7 @@ var dateForm = regexp.MustCompile(`\r\nDate: [A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{
 // responses sends the bytes of a connection to a server in pieces. It returns the answers without
 // their dates, and how often lookup found a fixed answer.
 func responses(s *testServer, sent string, piece int, lookup func([]byte) *fixed) (raw string, quick int) {
-	client := &harness.Script{Sent: []byte(sent), Piece: piece}
+	client := &script{Sent: []byte(sent), Piece: piece}
 	l := handling(s, wire.New(nil, slog.New(slog.DiscardHandler)))
 	if l.General = lookup == nil; lookup != nil {
 		l.Handler = by{l.Handler, s, func(path []byte) *fixed {
@@ -208,7 +207,7 @@ func TestFixed_FollowsTheServer(t *testing.T) {
 func TestFixed_IsDated(t *testing.T) {
 	s := configured(t, fixable)
 	synctest.Test(t, func(t *testing.T) {
-		client := &harness.Script{}
+		client := &script{}
 		l := handling(s, wire.New(nil, slog.New(slog.DiscardHandler)))
 		conn := l.Adopt(client)
 		defer conn.Close()
@@ -236,7 +235,7 @@ func TestFixed_RequestsInTheJournalGetTheSameReply(t *testing.T) {
 		s := recordingAs(t, fixable, record.JournalOptions{Sample: 1, Slowest: -1})
 		handled := 0
 		intercept(s, func(*wire.Exchange) { handled++ })
-		client := &harness.Script{}
+		client := &script{}
 		requests := []string{
 			plain("/json"), plain("/json/?a=b%20c&token=x"), plain("/empty"), plain("/none"), plain("/typed"), plain("/text"),
 			"GET /json HTTP/1.1\r\nhOST: b\r\nAuthorization: Bearer secret\r\nx-lower:  1 \r\nAccept: */*\r\nCookie: a=1; b=2\r\nUser-Agent: u\r\nX-A: 1\r\nX-A: 2\r\n\r\n",
@@ -277,9 +276,9 @@ func TestFixed_RequestsInTheJournalGetTheSameReply(t *testing.T) {
 func TestFixed_RequestsAreInTheJournalBeforeTheReply(t *testing.T) {
 	s := recordingServer(t, fixable, 1)
 	l := handling(s, wire.New(nil, s.Log))
-	client := &harness.Script{Sent: []byte(plain("/json")), Piece: 1 << 10}
+	client := &script{Sent: []byte(plain("/json")), Piece: 1 << 10}
 	var seen []*record.Exchange
-	conn := l.Adopt(&harness.Pointed{Conn: client, N: 2, Happened: func() { seen = s.Recorder.Journal().All() }}) // when the request has been read and its answer written
+	conn := l.Adopt(&pointed{Conn: client, N: 2, Happened: func() { seen = s.Recorder.Journal().All() }}) // when the request has been read and its answer written
 	_ = serveOne(s, conn)
 	if len(seen) != 1 || seen[0].Target != "/json" {
 		t.Errorf("the journal had %v when the answer was written", seen)

@@ -18,7 +18,6 @@ import (
 	"unicode/utf8"
 
 	"mockserver/config"
-	"mockserver/internal/harness"
 	"mockserver/listener/compile"
 	"mockserver/listener/protocol/wire"
 )
@@ -95,7 +94,7 @@ func FuzzRequests(f *testing.F) {
 	})
 	f.Fuzz(func(t *testing.T, sent []byte, piece uint16) {
 		served = nil
-		client := &harness.Script{Sent: bytes.Clone(sent), Piece: int(piece) + 1}
+		client := &script{Sent: bytes.Clone(sent), Piece: int(piece) + 1}
 		conn := generally(s, wire.New(nil, s.Log)).Adopt(client)
 		_ = serveOne(s, conn) // the answers show how serving ended
 		_ = conn.Close()      // closing a script does not fail

@@ -11,7 +11,6 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/policy"
-	"mockserver/internal/harness"
 	"mockserver/listener/compile"
 	"mockserver/listener/compile/traffic"
 	"mockserver/listener/observe/record"
@@ -35,7 +34,7 @@ func asking(path, from string, headers ...string) *wire.Exchange {
 
 // located is the connection of a client with an address.
 type located struct {
-	harness.Script
+	script
 	address net.Addr
 }
 

@@ -57,7 +57,7 @@ func TestServe_PanicsAreLoggedAtAPace(t *testing.T) {
 	s.AccessLog = true
 	s.snapshot.Store(&world{Snapshot: &compile.Snapshot{}}) // no table: the first stage panics
 	for range 5 {
-		ctx := wire.Exchange{Conn: wire.New(nil, nil).Adopt(&harness.Script{})}
+		ctx := wire.Exchange{Conn: wire.New(nil, nil).Adopt(&script{})}
 		ctx.Request.Header.SetHost("a")
 		ctx.Request.SetRequestURI("//a/../b?c")
 		_ = s.Serve(&ctx)

@@ -12,7 +12,6 @@ import (
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/fasthttputil"
 
-	"mockserver/internal/harness"
 	"mockserver/listener/protocol/wire"
 )
 
@@ -68,7 +67,7 @@ func BenchmarkServe_Operation(b *testing.B) {
 // repeating is the connection of a client that sends one request a number of times, and counts the
 // answers that have the given body. It needs no other goroutine.
 type repeating struct {
-	harness.Script
+	script
 	request, body string
 	left, served  int
 }

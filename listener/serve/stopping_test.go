@@ -70,13 +70,13 @@ func pipelinedUntil(t *testing.T, s *testServer, requests, n int, before bool) i
 	replied := 0
 	client, inner := net.Pipe()
 	l := generally(s, stopping())
-	point := &harness.Pointed{Conn: inner, N: n, Before: before, Happened: func() {
+	point := &pointed{Conn: inner, N: n, Before: before, Happened: func() {
 		s.Stopping.Store(true)
 		end(t, l, time.Second)
 	}}
 	l.Handler = around{s.Server, func(serve func()) {
 		replied++
-		point.Pass(serve)
+		point.pass(serve)
 	}}
 	conn := l.Adopt(point)
 	served := make(chan error, 1)

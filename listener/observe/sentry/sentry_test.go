@@ -40,7 +40,7 @@ type host struct {
 
 // take reads one envelope.
 func (h *host) take(body []byte) error {
-	event, err := harness.SentryEvent(body)
+	event, err := sentryEvent(body)
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,6 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
-
-	"mockserver/internal/harness"
 )
 
 // reads checks that the first chart shows its values at the arrow keys and under the pointer, until the
@@ -106,7 +104,7 @@ const unexplained = `((legends) => [...document.querySelectorAll("thead th, figu
 // Every column, tile and chart of the page, of reports and of comparisons is explained.
 func TestPage_EverythingIsExplained(t *testing.T) {
 	t.Parallel()
-	replica := harness.UnusedAddresses(t, 1)[0]
+	replica := unusedAddresses(t, 1)[0]
 	mock := Serving(t, paged+"- resource: {path: /notes, data: {name: notes}}\n", "--admin", replica, "--fleet", replica)
 	admin := AdminOf(mock)
 	for _, run := range []string{"1", "2"} {

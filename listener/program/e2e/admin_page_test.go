@@ -294,7 +294,7 @@ func TestPage_ARunFromItsStartToItsReport(t *testing.T) {
 
 func TestPage_ARunOfAFleet(t *testing.T) {
 	t.Parallel()
-	replicas := harness.UnusedAddresses(t, 2)
+	replicas := unusedAddresses(t, 2)
 	var mocks []*Process
 	for _, address := range replicas {
 		mocks = append(mocks, Serving(t, paged, "--admin", address, "--fleet", strings.Join(replicas, ",")))

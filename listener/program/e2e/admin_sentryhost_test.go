@@ -85,7 +85,7 @@ func (h *sentryHost) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // readEnvelope returns the event of an envelope, and its keys.
 func readEnvelope(envelope []byte) (sentryEvent, error) {
 	var event sentryEvent
-	payload, err := harness.SentryEvent(envelope)
+	payload, err := eventIn(envelope)
 	if err != nil {
 		return event, err
 	}

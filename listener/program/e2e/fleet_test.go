@@ -64,7 +64,7 @@ func start(t *testing.T, all []string, i int, configuration string, args ...stri
 // threeOf starts three replicas that agree.
 func threeOf(t *testing.T, args ...string) []*member {
 	t.Helper()
-	all := harness.UnusedAddresses(t, 3)
+	all := unusedAddresses(t, 3)
 	var list []*member
 	for i := range all {
 		list = append(list, start(t, all, i, fleetConfiguration, args...))
@@ -316,7 +316,7 @@ func TestFleet_ARunWhosePartsWereStopped(t *testing.T) {
 // A run that is refused because one replica has a run of its own drops no rows.
 func TestFleet_ARefusedRunDropsNoRows(t *testing.T) {
 	t.Parallel()
-	ports := harness.UnusedAddresses(t, 2)
+	ports := unusedAddresses(t, 2)
 	const notes = fleetConfiguration + "- resource: {path: /notes, new-key: int}\n"
 	first, second := start(t, ports, 0, notes), start(t, ports, 1, notes)
 	agreed(t, first)
@@ -341,7 +341,7 @@ func TestFleet_ARefusedRunDropsNoRows(t *testing.T) {
 func TestFleet_ARestartedReplicaIsLost(t *testing.T) {
 	t.Parallel()
 	NeedsProcess(t) // one is killed
-	ports := harness.UnusedAddresses(t, 2)
+	ports := unusedAddresses(t, 2)
 	first, second := start(t, ports, 0, fleetConfiguration), start(t, ports, 1, fleetConfiguration)
 	agreed(t, first)
 	id := begin(t, first, "")
@@ -374,7 +374,7 @@ func TestFleet_WithoutItsCoordinatorARunIsTakenOver(t *testing.T) {
 func TestFleet_AStarvedReplicaIsNamed(t *testing.T) {
 	t.Parallel()
 	NeedsProcess(t) // one is suspended
-	ports := harness.UnusedAddresses(t, 2)
+	ports := unusedAddresses(t, 2)
 	first, second := start(t, ports, 0, fleetConfiguration), start(t, ports, 1, fleetConfiguration, "--verdict", strings.Replace(calm, "probe-p99=off,", "", 1))
 	agreed(t, first)
 	id := begin(t, first, "")
@@ -407,7 +407,7 @@ func TestFleet_AStarvedReplicaIsNamed(t *testing.T) {
 
 func TestFleet_ARunBeginsOnlyIfAllAgree(t *testing.T) {
 	t.Parallel()
-	ports := harness.UnusedAddresses(t, 3)
+	ports := unusedAddresses(t, 3)
 	first, second := start(t, ports, 0, fleetConfiguration, "--fleet-expect", "2"), start(t, ports, 1, One("other"))
 	ready(t, first)
 	ready(t, second)
@@ -456,7 +456,7 @@ type replaced struct {
 func TestFleet_AChangeIsForAllOrNone(t *testing.T) {
 	t.Parallel()
 	NeedsProcess(t) // one is killed
-	ports := harness.UnusedAddresses(t, 3)
+	ports := unusedAddresses(t, 3)
 	first, second := start(t, ports, 0, fleetConfiguration), start(t, ports, 1, fleetConfiguration)
 	change := func(m *member, status int, text string) (got replaced) {
 		t.Helper()
@@ -693,7 +693,7 @@ func TestFleetRun_SurvivesAnyReplica(t *testing.T) {
 func TestFleetRun_RefusesAndWaits(t *testing.T) {
 	t.Parallel()
 	NeedsProcess(t) // a report is written into the working directory
-	ports := harness.UnusedAddresses(t, 2)
+	ports := unusedAddresses(t, 2)
 	first := start(t, ports, 0, fleetConfiguration)
 	code, stdout, stderr := Refused(t, nil, "fleet", "run", "--admin", first.address, "--wait", "0s", "--", "echo", "never")
 	if code != 1 || stdout != "" || !strings.Contains(stderr, ports[1]+" does not answer") {
@@ -722,7 +722,7 @@ func TestFleetRun_RefusesAndWaits(t *testing.T) {
 func TestFleet_ProcessesShareAPort(t *testing.T) {
 	t.Parallel()
 	NeedsProcess(t) // a port is shared by processes
-	ports, shared := harness.UnusedAddresses(t, 2), harness.UnusedAddresses(t, 1)[0]
+	ports, shared := unusedAddresses(t, 2), unusedAddresses(t, 1)[0]
 	_, port, _ := strings.Cut(shared, ":")
 	code, _, stderr := Refused(t, nil, "-c", harness.WriteFile(t, t.TempDir(), "m.yml", fleetConfiguration), "--reuse-port=maybe")
 	if code != 2 || !strings.Contains(stderr, "--reuse-port") {
@@ -770,7 +770,7 @@ func TestFleet_ProcessesShareAPort(t *testing.T) {
 // Replicas whose admin addresses use TLS find each other, and trust no other certificates.
 func TestFleet_AsksOverTLS(t *testing.T) {
 	t.Parallel()
-	dir, ports := t.TempDir(), harness.UnusedAddresses(t, 2)
+	dir, ports := t.TempDir(), unusedAddresses(t, 2)
 	file := harness.WriteFile(t, dir, "mock.yml", fleetConfiguration)
 	for _, address := range ports { // in turn, so that both have the CA that the first one makes
 		LaunchIn(t, dir, nil, "-c", file, "--admin", address, "--fleet", strings.Join(ports, ","), "--admin-tls", "auto", "--tls-dir", "ca", "--verdict", calm).Listening()
@@ -784,7 +784,7 @@ func TestFleet_AsksOverTLS(t *testing.T) {
 		code, said := ask("--ca", ca)
 		return code == 0 && containsAll(said, []string{ports[0], ports[1], "2 replicas, agreed"})
 	})
-	other := harness.NewCA(t, "other").File(dir, "other")
+	other := newCA(t, "other").File(dir, "other")
 	if code, said := ask("--ca", other); code != 1 || !strings.Contains(said, "certificate") {
 		t.Errorf("with another CA: %d %s", code, said)
 	}
@@ -803,7 +803,7 @@ func TestFleet_TheReportIsFinalOnceItsWebhooksHaveEnded(t *testing.T) {
 	release := make(chan struct{})
 	target := NewHookTarget(t, func(_ int, _ http.ResponseWriter, _ *http.Request) { <-release })
 	configuration := fmt.Sprintf("- endpoint: {method: POST, path: /a, response: {}, webhook: {method: POST, sleep-time: 0, url: %q}}\n", target.URL)
-	addresses := harness.UnusedAddresses(t, 2)
+	addresses := unusedAddresses(t, 2)
 	all := []*member{start(t, addresses, 0, configuration), start(t, addresses, 1, configuration)}
 	agreed(t, all[0])
 	id := begin(t, all[0], `{"settle": "1h"}`)

@@ -16,8 +16,6 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	"github.com/santhosh-tekuri/jsonschema/v6"
-
-	"mockserver/internal/harness"
 )
 
 // AdminDocument is the OpenAPI document of the admin API, as returned by the program. Responses
@@ -238,7 +236,7 @@ func Metric(t *testing.T, families map[string]*dto.MetricFamily, name string, la
 // Free returns an address of the loopback interface on which nothing listens.
 func Free(t *testing.T) string {
 	t.Helper()
-	return harness.UnusedAddresses(t, 1)[0]
+	return unusedAddresses(t, 1)[0]
 }
 
 // containsAll reports whether s contains all of the parts.

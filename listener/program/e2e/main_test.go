@@ -4,8 +4,6 @@ import (
 	"os"
 	"sync"
 	"testing"
-
-	"mockserver/internal/harness"
 )
 
 func TestMain(m *testing.M) {
@@ -13,7 +11,7 @@ func TestMain(m *testing.M) {
 	if pageTestsAreDue(os.Getenv) {
 		each = 3 // browsers keep the processors busy
 	}
-	harness.MoreAtOnce(each)
+	moreAtOnce(each)
 	code := m.Run()
 	endBrowser()
 	_ = os.RemoveAll(scratch())

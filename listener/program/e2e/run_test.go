@@ -143,7 +143,7 @@ func TestRun_RefusesMistakes(t *testing.T) {
 	touch := []string{"--", "touch", ran}
 	tasks := File("examples/tasks.yml")
 	wrong := harness.WriteFile(t, t.TempDir(), "wrong.yml", "- endpoint: {path: /, response: {statsu: 1}}\n")
-	nowhere := harness.UnusedAddresses(t, 1)[0]
+	nowhere := unusedAddresses(t, 1)[0]
 	for name, c := range map[string]struct {
 		args, command []string
 		code          int

@@ -109,9 +109,9 @@ func TestTLS_TicketsSharedByTwoProcesses(t *testing.T) {
 // Everything can be set by environment variables: certificates, clients, the admin address.
 func TestTLS_ByTheEnvironment(t *testing.T) {
 	t.Parallel()
-	ca, clients, dir := harness.NewCA(t, "servers"), harness.NewCA(t, "clients"), t.TempDir()
-	one, oneKey := ca.Files(dir, "one", harness.Leaf{CN: "one", Names: []string{"one.test", "127.0.0.1"}})
-	two, twoKey := ca.Files(dir, "two", harness.Leaf{CN: "two", Names: []string{"two.test"}})
+	ca, clients, dir := newCA(t, "servers"), newCA(t, "clients"), t.TempDir()
+	one, oneKey := ca.Files(dir, "one", leaf{CN: "one", Names: []string{"one.test", "127.0.0.1"}})
+	two, twoKey := ca.Files(dir, "two", leaf{CN: "two", Names: []string{"two.test"}})
 	file := harness.WriteFile(t, dir, "mock.yml", "- endpoint: {path: /a, response: {body: '{{client-cert.cn}} {{tls.version}}'}}\n")
 	env := []string{
 		"MOCKSERVER_TLS_CERT=" + one + "," + two, "MOCKSERVER_TLS_KEY=" + oneKey + "," + twoKey, "MOCKSERVER_TLS_ONLY=true", "MOCKSERVER_TLS_MIN=1.3",
@@ -123,7 +123,7 @@ func TestTLS_ByTheEnvironment(t *testing.T) {
 	if !strings.HasPrefix(p.URL, "https://") {
 		t.Errorf("the URL is %s", p.URL)
 	}
-	config := &tls.Config{RootCAs: ca.Pool(), Certificates: []tls.Certificate{clients.Client(harness.Leaf{CN: "shop"})}}
+	config := &tls.Config{RootCAs: ca.Pool(), Certificates: []tls.Certificate{clients.Client(leaf{CN: "shop"})}}
 	if status, body, err := overTLS(t, p.URL+"/a", config); status != 200 || body != "shop 1.3" {
 		t.Errorf("got %d %q, %v", status, body, err)
 	}
@@ -157,8 +157,8 @@ func TestTLS_ByTheEnvironment(t *testing.T) {
 // certificates.
 func TestTLS_AdminAddressAndSIGHUP(t *testing.T) {
 	t.Parallel()
-	ca, dir := harness.NewCA(t, "servers"), t.TempDir()
-	cert, key := ca.Files(dir, "a", harness.Leaf{CN: "v1", Names: []string{"a.test"}})
+	ca, dir := newCA(t, "servers"), t.TempDir()
+	cert, key := ca.Files(dir, "a", leaf{CN: "v1", Names: []string{"a.test"}})
 	p := Serving(t, One("a"), "--tls", "auto", "--tls-cert", cert, "--tls-key", key, "--admin", "127.0.0.1:0", "--admin-tls", "auto")
 	admin := "https://" + strings.Fields(strings.SplitN(p.WaitLine(0, "admin address", "https://"), "https://", 2)[1])[0]
 	status, own, err := overTLS(t, admin+"/__admin/ca.pem", &tls.Config{InsecureSkipVerify: true}) // the CA is not known yet
@@ -170,7 +170,7 @@ func TestTLS_AdminAddressAndSIGHUP(t *testing.T) {
 			t.Errorf("%s: %d %q, %v", url, status, body, err)
 		}
 	}
-	c, k := ca.Issue(harness.Leaf{CN: "v2", Names: []string{"a.test"}})
+	c, k := ca.Issue(leaf{CN: "v2", Names: []string{"a.test"}})
 	harness.WriteFile(t, dir, "a.key", string(k))
 	harness.WriteFile(t, dir, "a.pem", string(c))
 	p.Signal(syscall.SIGHUP)
@@ -183,10 +183,10 @@ func TestTLS_AdminAddressAndSIGHUP(t *testing.T) {
 // Webhooks and fetches of bodies trust a CA and present a certificate.
 func TestTLS_OfWebhooksAndFetchedBodies(t *testing.T) {
 	t.Parallel()
-	ca, clients, dir := harness.NewCA(t, "servers"), harness.NewCA(t, "clients"), t.TempDir()
-	cert, key := ca.Files(dir, "server", harness.Leaf{CN: "a", Names: []string{"127.0.0.1"}})
+	ca, clients, dir := newCA(t, "servers"), newCA(t, "clients"), t.TempDir()
+	cert, key := ca.Files(dir, "server", leaf{CN: "a", Names: []string{"127.0.0.1"}})
 	ca.File(dir, "ca.pem")
-	clients.Files(dir, "client", harness.Leaf{CN: "mock"})
+	clients.Files(dir, "client", leaf{CN: "mock"})
 	target := Serving(t, "- endpoint: {path: /who, response: {body: {who: '{{client-cert.cn}}'}}}\n- endpoint: {method: POST, path: /hook, response: {body: '{{client-cert.cn}}'}}\n",
 		"--tls-cert", cert, "--tls-key", key, "--tls-client-ca", clients.File(dir, "clients.pem"), "--access-log", "--tls-only")
 	declared := func(more string) string {

@@ -49,7 +49,7 @@ func say(conn net.Conn, text string) { _, _ = io.WriteString(conn, text) } // th
 // nobody returns an address that refuses connections.
 func nobody(t *testing.T) string {
 	t.Helper()
-	return "http://" + harness.UnusedAddresses(t, 1)[0]
+	return "http://" + unusedAddresses(t, 1)[0]
 }
 
 const okResponse = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"

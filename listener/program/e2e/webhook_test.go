@@ -275,7 +275,7 @@ func TestWebhook_RetriesAndSignatures(t *testing.T) {
 // A chain of webhooks that trigger each other stops at depth 10.
 func TestWebhook_ALoopIsCut(t *testing.T) {
 	t.Parallel()
-	port := PortOf(t, harness.UnusedAddresses(t, 1)[0])
+	port := PortOf(t, unusedAddresses(t, 1)[0])
 	target := NewHookTarget(t, nil)
 	p := Serving(t, fmt.Sprintf(`- endpoint:
     method: POST

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"log/slog"
-	"mockserver/internal/harness"
 	"net"
 	"os"
 	"testing"
@@ -90,7 +89,7 @@ const (
 
 // again is the connection of a client that sends the same request again and again.
 type again struct {
-	harness.Script
+	script
 	request string
 }
 

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"mockserver/internal/harness"
 	"runtime"
 	"testing"
 	"weak"
@@ -21,7 +20,7 @@ func TestPreface_IsNotKept(t *testing.T) {
 		}
 		_ = c.CloseNow()
 	}
-	client := &harness.Script{Sent: append(append([]byte(nil), preface...), make([]byte, 4096)...), Piece: 8192}
+	client := &script{Sent: append(append([]byte(nil), preface...), make([]byte, 4096)...), Piece: 8192}
 	_ = served(l, stub{}).Adopt(client).Serve() // HTTP2 shows how it ended
 	if first == (weak.Pointer[byte]{}) {
 		t.Error("the connection did not switch to HTTP/2")

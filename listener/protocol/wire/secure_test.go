@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
-	"mockserver/internal/harness"
 	"net"
 	"os"
 	"testing"
@@ -61,7 +60,7 @@ func FuzzSecure(f *testing.F) {
 			}
 			return conn, err
 		}
-		client := &harness.Script{Sent: append([]byte{hello}, sent...), Piece: max(piece%1000, 1)}
+		client := &script{Sent: append([]byte{hello}, sent...), Piece: max(piece%1000, 1)}
 		_ = l.Adopt(client).Serve() // the handshake shows how it ended
 		if l.Count() != 0 {
 			t.Error("the connection is open")

@@ -3,7 +3,6 @@ package wire
 import (
 	"errors"
 	"io"
-	"mockserver/internal/harness"
 	"net"
 	"os"
 	"testing"
@@ -44,7 +43,7 @@ func TestHurry_OfConnectionsAtAnyPoint(t *testing.T) {
 				requests := 0
 				l := served(stopping(), stub{serve: func(*Exchange) { requests++ }})
 				stop := func() { end(t, l, c.lastCall) }
-				conn := l.Adopt(&harness.Pointed{Conn: inner, N: c.reads, Happened: stop}) // unless it happens before, or while, a read is in progress
+				conn := l.Adopt(&pointed{Conn: inner, N: c.reads, Happened: stop}) // unless it happens before, or while, a read is in progress
 				if reading {
 					conn.Conn = inner
 				} else if c.reads == 0 {
@@ -77,7 +76,7 @@ func TestHurry_MeetsARequest(t *testing.T) {
 			peer, inner := net.Pipe()
 			defer peer.Close()
 			l := stopping()
-			meets := &harness.Pointed{Conn: inner, N: 2, Before: first, Happened: func() { end(t, l, time.Second) }}
+			meets := &pointed{Conn: inner, N: 2, Before: first, Happened: func() { end(t, l, time.Second) }}
 			conn := l.Adopt(meets)
 			go func() { // if it fails, the reads fail
 				_, _ = io.WriteString(peer, whole)

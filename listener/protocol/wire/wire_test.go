@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"mockserver/internal/harness"
 	"strings"
 	"testing"
 )
@@ -12,7 +11,7 @@ import (
 // reads returns the requests that a server reads when a client sends in pieces, with their bodies,
 // and why it refuses what follows; "" if it does not.
 func reads(sent string, piece int) (all []string, refused string) {
-	client := &harness.Script{Sent: []byte(sent), Piece: piece}
+	client := &script{Sent: []byte(sent), Piece: piece}
 	l := served(New(nil, slog.New(slog.DiscardHandler)), stub{serve: func(x *Exchange) {
 		h := &x.Request.Header
 		all = append(all, fmt.Sprintf("%s %s %s\r\n%s%s", h.Method(), h.RequestURI(), h.Protocol(), h.RawHeaders(), x.Request.Body()))
@@ -99,7 +98,7 @@ func what(e *ProtocolError) string {
 func TestWire_ClosingWaitsForWhatIsBehindTheLastRequest(t *testing.T) {
 	const last = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 	for sent, want := range map[string]bool{last: false, last + twoHeads: true} {
-		client := &harness.Script{Sent: []byte(sent), Piece: len(sent)}
+		client := &script{Sent: []byte(sent), Piece: len(sent)}
 		err := served(New(nil, slog.New(slog.DiscardHandler)), stub{}).Adopt(client).Serve()
 		if err != nil || client.Ended != want {
 			t.Errorf("after %d bytes: it waited %v (%v), want %v", len(sent), client.Ended, err, want)

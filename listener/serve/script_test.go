@@ -1,4 +1,4 @@
-package harness
+package serve
 
 import (
 	"bytes"
@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Script is the connection of a client that has sent everything, in pieces of a given size, and
+// script is the connection of a client that has sent everything, in pieces of a given size, and
 // closed its sending side. It keeps what the server sends.
-type Script struct {
+type script struct {
 	still
 	Sent  []byte
 	Piece int
@@ -17,7 +17,7 @@ type Script struct {
 	Ended bool // the server closed its sending side
 }
 
-func (s *Script) Read(b []byte) (int, error) {
+func (s *script) Read(b []byte) (int, error) {
 	if len(s.Sent) == 0 {
 		return 0, io.EOF
 	}
@@ -26,10 +26,10 @@ func (s *Script) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-func (s *Script) Write(b []byte) (int, error) { return s.Got.Write(b) }
+func (s *script) Write(b []byte) (int, error) { return s.Got.Write(b) }
 
 // CloseWrite sets Ended.
-func (s *Script) CloseWrite() error { s.Ended = true; return nil }
+func (s *script) CloseWrite() error { s.Ended = true; return nil }
 
 // still is a connection that has no deadlines and cannot fail. It neither reads nor writes.
 type still struct{ net.Conn }
@@ -54,17 +54,17 @@ func (still) SetReadDeadline(time.Time) error { return nil }
 // SetWriteDeadline does nothing.
 func (still) SetWriteDeadline(time.Time) error { return nil }
 
-// Pointed is a connection that calls a function at the N-th event: a read, a write, or another call
-// of Pass.
-type Pointed struct {
+// pointed is a connection that calls a function at the N-th event: a read, a write, or another call
+// of pass.
+type pointed struct {
 	net.Conn
 	N        int
 	Before   bool // call it before the event instead of after it
 	Happened func()
 }
 
-// Pass counts an event.
-func (p *Pointed) Pass(event func()) {
+// pass counts an event.
+func (p *pointed) pass(event func()) {
 	p.N--
 	now := p.N == 0
 	if now && p.Before {
@@ -76,12 +76,12 @@ func (p *Pointed) Pass(event func()) {
 	}
 }
 
-func (p *Pointed) Read(b []byte) (n int, err error) {
-	p.Pass(func() { n, err = p.Conn.Read(b) })
+func (p *pointed) Read(b []byte) (n int, err error) {
+	p.pass(func() { n, err = p.Conn.Read(b) })
 	return n, err
 }
 
-func (p *Pointed) Write(b []byte) (n int, err error) {
-	p.Pass(func() { n, err = p.Conn.Write(b) })
+func (p *pointed) Write(b []byte) (n int, err error) {
+	p.pass(func() { n, err = p.Conn.Write(b) })
 	return n, err
 }

@@ -1,4 +1,4 @@
-package harness
+package e2e_test
 
 import (
 	"crypto/ecdsa"
@@ -8,34 +8,36 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"math/big"
+	bigint "math/big"
 	"net"
 	"net/url"
 	"testing"
 	"time"
+
+	"mockserver/internal/harness"
 )
 
-// CA issues certificates for tests.
-type CA struct {
+// authority issues certificates for tests.
+type authority struct {
 	t    *testing.T
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// Leaf describes a certificate to issue.
-type Leaf struct {
+// leaf describes a certificate to issue.
+type leaf struct {
 	CN    string
 	Names []string // DNS names, IP addresses and URIs
 	Until time.Time
 }
 
-// NewCA creates a CA.
-func NewCA(t *testing.T, name string) *CA {
+// newCA creates a CA.
+func newCA(t *testing.T, name string) *authority {
 	t.Helper()
-	ca := &CA{t: t}
+	ca := &authority{t: t}
 	ca.key = newKey(t)
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: bigint.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	ca.cert = ca.sign(template, template, ca.key)
@@ -51,7 +53,7 @@ func newKey(t *testing.T) *ecdsa.PrivateKey {
 	return key
 }
 
-func (ca *CA) sign(template, by *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certificate {
+func (ca *authority) sign(template, by *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certificate {
 	ca.t.Helper()
 	der, err := x509.CreateCertificate(rand.Reader, template, by, key.Public(), ca.key)
 	if err != nil {
@@ -65,28 +67,28 @@ func (ca *CA) sign(template, by *x509.Certificate, key *ecdsa.PrivateKey) *x509.
 }
 
 // PEM returns the certificate of the CA.
-func (ca *CA) PEM() []byte {
+func (ca *authority) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.cert.Raw})
 }
 
 // Pool returns a pool that contains only the CA.
-func (ca *CA) Pool() *x509.CertPool {
+func (ca *authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(ca.cert)
 	return pool
 }
 
 // File writes the certificate of the CA, and returns its path.
-func (ca *CA) File(dir, name string) string {
+func (ca *authority) File(dir, name string) string {
 	ca.t.Helper()
-	return WriteFile(ca.t, dir, name, string(ca.PEM()))
+	return harness.WriteFile(ca.t, dir, name, string(ca.PEM()))
 }
 
 // Issue issues a certificate, for servers and clients, and returns it with its key as PEM.
-func (ca *CA) Issue(l Leaf) (cert, key []byte) {
+func (ca *authority) Issue(l leaf) (cert, key []byte) {
 	ca.t.Helper()
 	private := newKey(ca.t)
-	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
+	serial, err := rand.Int(rand.Reader, bigint.NewInt(1<<62))
 	if err != nil {
 		ca.t.Fatal(err)
 	}
@@ -115,14 +117,14 @@ func (ca *CA) Issue(l Leaf) (cert, key []byte) {
 }
 
 // Files writes a certificate and its key as name.pem and name.key, and returns their paths.
-func (ca *CA) Files(dir, name string, l Leaf) (cert, key string) {
+func (ca *authority) Files(dir, name string, l leaf) (cert, key string) {
 	ca.t.Helper()
 	c, k := ca.Issue(l)
-	return WriteFile(ca.t, dir, name+".pem", string(c)), WriteFile(ca.t, dir, name+".key", string(k))
+	return harness.WriteFile(ca.t, dir, name+".pem", string(c)), harness.WriteFile(ca.t, dir, name+".key", string(k))
 }
 
 // Client returns a certificate for a client.
-func (ca *CA) Client(l Leaf) tls.Certificate {
+func (ca *authority) Client(l leaf) tls.Certificate {
 	ca.t.Helper()
 	pair, err := tls.X509KeyPair(ca.Issue(l))
 	if err != nil {

@@ -1,4 +1,4 @@
-package harness
+package e2e_test
 
 import (
 	"flag"
@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// MoreAtOnce makes several tests for each processor run at the same time, unless -parallel sets the
+// moreAtOnce makes several tests for each processor run at the same time, unless -parallel sets the
 // number: tests of the program spend most of their time waiting for it. TestMain calls it.
-func MoreAtOnce(each int) {
+func moreAtOnce(each int) {
 	flag.Parse()
 	parallel, processors := flag.Lookup("test.parallel"), runtime.GOMAXPROCS(0)
 	if parallel.Value.String() == strconv.Itoa(processors) {

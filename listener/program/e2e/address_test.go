@@ -1,4 +1,4 @@
-package harness
+package e2e_test
 
 import (
 	"fmt"
@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// UnusedAddresses returns addresses of n free ports, which the system does not assign to other
+// unusedAddresses returns addresses of n free ports, which the system does not assign to other
 // programs that request any free port. They are for programs that must know each other's addresses
 // before they are started, and for requests to an address where nothing listens.
-func UnusedAddresses(t testing.TB, n int) []string {
+func unusedAddresses(t testing.TB, n int) []string {
 	t.Helper()
 	var list []string
 	for len(list) < n {

@@ -1,4 +1,4 @@
-package harness
+package sentry
 
 import (
 	"bytes"
@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// SentryEvent returns the event, a JSON object, of an envelope with a single event: a line with its
+// sentryEvent returns the event, a JSON object, of an envelope with a single event: a line with its
 // header, a line with the item's header, and the payload of the length given there.
-func SentryEvent(envelope []byte) ([]byte, error) {
+func sentryEvent(envelope []byte) ([]byte, error) {
 	var header, event struct {
 		ID string `json:"event_id"`
 	}
