@@ -231,6 +231,7 @@ mockserver/listener/protocol/websocket -> mockserver/renderer
 mockserver/listener/protocol/websocket -> mockserver/renderer/scalar
 mockserver/listener/protocol/wire -> mockserver/matcher
 mockserver/listener/serve -> mockserver/dispatcher
+mockserver/listener/serve -> mockserver/config/policy
 mockserver/listener/serve -> mockserver/fetcher/upstream
 mockserver/listener/serve -> mockserver/listener/compile
 mockserver/listener/serve -> mockserver/listener/memory/data

@@ -91,7 +91,7 @@ func TestStream_FaultsAreChecked(t *testing.T) {
 	const fixed, loop = "response: {stream: [{data: a}]}", "response: {stream: [{data: a, for: x in json-params}]}"
 	for text, want := range map[string]string{
 		fixed + ", fault: {type: stall, after: 40%}":                                                 "",
-		loop + ", fault: {type: stall, after: 40%}":                                                  "m.yml:1:86: [0].endpoint.fault.after: is a part of the items, whose number differs between requests; expected a number of items or a time",
+		loop + ", fault: {type: stall, after: 40%}":                                                  "m.yml:1:107: [0].endpoint.fault.after: is a part of the items, whose number differs between requests; expected a number of items or a time",
 		"responses: [{stream: [{data: a, times: 3}]}], fault: {type: stall, after: 40%}":             "",
 		"responses: [{stream: [{data: a, times: json-params.n}]}], fault: {type: stall, after: 40%}": "[0].endpoint.fault.after: is a part of the items",
 		fixed + ", fault: {type: error, item: {data: '{{stream.index}}'}}":                           "",

@@ -15,9 +15,8 @@ import (
 
 // Fault is a way in which an answer goes wrong.
 type Fault struct {
-	Pos  syntax.Pos `key:"-"`
-	Key  string     `key:"-"`
-	Type string     // one of FaultTypes
+	Key  string `key:"-"`
+	Type string // one of FaultTypes
 	// Rate is the share of requests that have the fault, from 0 to 1. If Rate is 0 and Rated is not
 	// set, every request has the fault.
 	Rate  float64 `given:"Rated"`
@@ -31,14 +30,15 @@ type Fault struct {
 	Of string
 	// After says where in a stream the fault comes: "12 items", "40%" of its items, or a time since its head;
 	// "" means before the head for reset, empty and malformed, and otherwise after half of the items.
-	After string
+	After    string
+	AfterPos syntax.Pos `key:"-"`
 	// Item is what the fault error sends in place of the next item: a StreamItem, or a map with its keys.
 	// Decoding makes an *item.StreamItem of it.
 	Item any
 }
 
 // FaultTypes are all types of faults. The slice must not be modified.
-var FaultTypes = []string{reset, empty, malformed, truncate, slowBody, stall, failing}
+var FaultTypes = []string{FaultReset, FaultEmpty, FaultMalformed, FaultTruncate, FaultSlowBody, FaultStall, FaultError}
 
 const (
 	// DefaultBytesPerSecond is the default speed of a slow body.
@@ -50,14 +50,17 @@ const (
 	OfConnection = "connection"
 
 	maxBytesPerSecond = 1_000_000_000
+)
 
-	reset     = "reset"
-	empty     = "empty"
-	malformed = "malformed"
-	truncate  = "truncate"
-	slowBody  = "slow-body"
-	stall     = "stall"
-	failing   = "error"
+// The types of faults.
+const (
+	FaultReset     = "reset"
+	FaultEmpty     = "empty"
+	FaultMalformed = "malformed"
+	FaultTruncate  = "truncate"
+	FaultSlowBody  = "slow-body"
+	FaultStall     = "stall"
+	FaultError     = "error"
 )
 
 var faultFields = []table.Field[Fault]{
@@ -67,8 +70,13 @@ var faultFields = []table.Field[Fault]{
 		Pattern: table.SizePattern, Form: "an integer from 1 to 1000000000, a size such as 64KiB, or a map of percentiles such as p1 and p50", Table: table.Rows(speedFields)},
 		func(d *table.Decoder, v table.Value, f *Fault) { f.BytesPerSecond = decodeSpeed(d, v) }),
 	table.Of[Fault](table.Row{Key: "of", Doc: "what reset closes over HTTP/2: stream (the default), or connection for the whole connection", Kinds: table.Texts, Enum: []string{OfStream, OfConnection}}),
-	table.Of[Fault](table.Row{Key: "after", Doc: "where in a stream it comes: a number of items, a part of them, or a time since the head", Kinds: table.Texts, Pattern: afterPattern, Form: "12 items, 40% or a duration such as 3s",
-		Is: func(text string) bool { _, _, ok := parseAfter(text); return ok }}),
+	table.With(table.Row{Key: "after", Doc: "where in a stream it comes: a number of items, a part of them, or a time since the head", Kinds: table.Texts, Pattern: afterPattern, Form: "12 items, 40% or a duration such as 3s"},
+		func(d *table.Decoder, v table.Value, f *Fault) {
+			f.After, f.AfterPos = v.Text.Value, v.Pos()
+			if _, _, ok := parseAfter(f.After); !ok {
+				d.Refuse(v)
+			}
+		}),
 }
 
 // speedFields are the keys of a distribution of speeds, whose nanoseconds are bytes a second.
@@ -129,10 +137,14 @@ func (f *Fault) Speeds() func(part float64) int {
 func (f *Fault) EffectiveRate() float64 { return table.OrOne(f.Rate, f.Rated) }
 
 // SendsNothing reports whether requests with the fault get no answer at all.
-func (f *Fault) SendsNothing() bool { return f.After == "" && (f.Type == reset || f.Type == empty) }
+func (f *Fault) SendsNothing() bool {
+	return f.After == "" && (f.Type == FaultReset || f.Type == FaultEmpty)
+}
 
 // OnlyStreams reports whether the fault happens only in streams.
-func (f *Fault) OnlyStreams() bool { return f.After != "" || f.Type == stall || f.Type == failing }
+func (f *Fault) OnlyStreams() bool {
+	return f.After != "" || f.Type == FaultStall || f.Type == FaultError
+}
 
 // The units of Fault.After.
 const (
@@ -184,15 +196,15 @@ func (f *Fault) check(c *table.Checker, _ string, at []string) {
 			c.Wrong(fmt.Sprintf("%s applies only to the fault %s; this one is %s", key, strings.Join(types, ", "), f.Type), table.Below(at, key)...)
 		}
 	}
-	applies("bytes-per-second", slowBody)
-	applies("of", reset)
-	applies("after", reset, malformed, truncate, stall, failing)
-	applies("item", failing)
+	applies("bytes-per-second", FaultSlowBody)
+	applies("of", FaultReset)
+	applies("after", FaultReset, FaultMalformed, FaultTruncate, FaultStall, FaultError)
+	applies("item", FaultError)
 	if l, ok := f.BytesPerSecond.(*Latency); ok {
 		at := table.Below(at, "bytes-per-second")
 		checkPoints(c, l, c.Node(at...), at, func(speed time.Duration) any { return int(speed) })
 	}
-	if f.Type == failing && c.Node(table.Below(at, "item")...) == nil {
+	if f.Type == FaultError && c.Node(table.Below(at, "item")...) == nil {
 		c.Wrong("item is missing; expected the item that the fault error sends", at...)
 	}
 }

@@ -86,7 +86,7 @@ func (c *Compiler) streamFault(s *Stream, e *item.Endpoint, form renderer.Form, 
 		return nil
 	}
 	if f.NeedsCount() && s.Count < 0 {
-		problems = append(problems, syntax.Problem{Pos: f.Pos, Key: f.Key + ".after",
+		problems = append(problems, syntax.Problem{Pos: f.AfterPos, Key: f.Key + ".after",
 			What: "is a part of the items, whose number differs between requests; expected a number of items or a time"})
 	}
 	if failing, is := f.Item.(*item.StreamItem); is {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"mockserver/config/policy"
 	"mockserver/listener/compile"
 	"mockserver/listener/compile/traffic"
 	"mockserver/listener/observe/record"
@@ -181,7 +182,7 @@ func (f *flow) appendItem(b []byte, now time.Time) []byte {
 	}
 	size := len(b) - begin
 	f.sent.Items++
-	if faulty && f.fault.Kind == malformed {
+	if faulty && f.fault.Kind == policy.FaultMalformed {
 		size /= 2
 	}
 	f.sent.Bytes += size
@@ -240,7 +241,7 @@ func (f *flow) Continue(b []byte, left bool) (out []byte, next time.Time, last b
 	}
 	broken := f.isBroken()
 	if broken {
-		conn.Break(f.sent.End == record.EndFault && f.fault.Kind == reset)
+		conn.Break(f.sent.End == record.EndFault && f.fault.Kind == policy.FaultReset)
 	}
 	if f.coded && !broken {
 		out = f.appendLast(out)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"mockserver/config/policy"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/protocol/wire"
 )
@@ -19,13 +20,8 @@ type spoiling struct {
 	secondAt time.Time // when it is due
 }
 
-// The faults of a stream that package wire does not know.
-const (
-	reset        = "reset"
-	failing      = "error"
-	malformed    = "malformed"
-	stallMaximum = time.Hour // how long a stalled stream lasts, unless max-duration says so
-)
+// stallMaximum is how long a stalled stream lasts, unless max-duration says so.
+const stallMaximum = time.Hour
 
 // prepare determines when the fault of a reply comes, if it has one.
 func (f *flow) prepare() {
@@ -53,7 +49,7 @@ func (f *flow) isFaulty(now time.Time) bool {
 
 // applyFault makes a fault happen that comes between two items, and reports whether it ends the reply.
 func (f *flow) applyFault(now time.Time) (ends bool) {
-	if f.stalled || f.bare || f.whole || !f.isFaulty(now) || f.fault.Kind == malformed || f.fault.Kind == failing {
+	if f.stalled || f.bare || f.whole || !f.isFaulty(now) || f.fault.Replaces {
 		return false
 	}
 	f.call.Trace.Fault = f.fault.Kind
@@ -77,7 +73,7 @@ func (f *flow) spoil(b []byte, begin int) []byte {
 	f.sent.End = record.EndFault
 	f.call.Trace.Fault = f.fault.Kind
 	lost := 0
-	if f.fault.Kind == malformed {
+	if f.fault.Kind == policy.FaultMalformed {
 		lost = (len(b) - begin + 1) / 2
 		if f.coded {
 			lost += len("\r\n")

@@ -16,6 +16,7 @@ type Fault struct {
 	OfConnection bool
 	OnlyStreams  bool    // it is not applied to a reply that is not streamed
 	Stalls       bool    // a stream sends nothing more, and stays open
+	Replaces     bool    // it takes the place of an item of a stream
 	Breaks       bool    // a stream ends so that its client notices that it is incomplete
 	rate         float64 // the share of requests to which the fault is applied
 	after        float64 // where in a stream it comes, in unit; see policy.Fault.Place
@@ -29,13 +30,14 @@ func newFault(f *policy.Fault, o Options) *Fault {
 	n, unit := f.Place()
 	return &Fault{
 		Kind: f.Type, rate: f.EffectiveRate(), Speed: f.Speeds(), OfConnection: f.Of == policy.OfConnection,
-		OnlyStreams: f.OnlyStreams(), Stalls: f.Type == "stall" && !o.NoLatency, Breaks: f.Type != "stall" && f.Type != "error", after: n, unit: unit,
+		OnlyStreams: f.OnlyStreams(), Stalls: f.Type == policy.FaultStall && !o.NoLatency,
+		Replaces: f.Type == policy.FaultMalformed || f.Type == policy.FaultError, Breaks: f.Type != policy.FaultStall && f.Type != policy.FaultError, after: n, unit: unit,
 	}
 }
 
 // IsBeforeHead reports whether nothing of a streamed reply is sent.
 func (f *Fault) IsBeforeHead() bool {
-	return f.unit == "" && (f.Kind == "reset" || f.Kind == "empty" || f.Kind == "malformed")
+	return f.unit == "" && (f.Kind == policy.FaultReset || f.Kind == policy.FaultEmpty || f.Kind == policy.FaultMalformed)
 }
 
 // mostBeforeFault is how many items are sent before a fault if the number of all items is not known.
@@ -56,7 +58,7 @@ func (f *Fault) Place(count int) (items int, since time.Duration) {
 			items = mostBeforeFault
 		}
 	}
-	if f.Kind == "slow-body" {
+	if f.Kind == policy.FaultSlowBody {
 		return math.MaxInt, math.MaxInt64
 	}
 	return items, since

@@ -10,6 +10,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/item"
+	"mockserver/config/policy"
 	"mockserver/listener/observe/arrivals"
 	"mockserver/listener/reply"
 	"mockserver/matcher"
@@ -231,7 +232,7 @@ func (r *Recorder) End(in *matcher.Input, p *reply.Reply, c *Trace, shard uint32
 			x.Streamed = new(c.Streamed)
 			x.Response.Size, x.Response.Cut = c.Streamed.Bytes, c.Streamed.Bytes > 0 // its body is not kept
 		}
-		if (c.Fault == "slow-body" || c.Fault == "truncate") && len(p.Sent(string(in.Method) == "HEAD")) > 0 {
+		if (c.Fault == policy.FaultSlowBody || c.Fault == policy.FaultTruncate) && len(p.Sent(string(in.Method) == "HEAD")) > 0 {
 			x.Response.Body, x.Response.Cut = nil, true // how much of it is sent depends on the client
 		}
 		r.journal.put(x, slow)

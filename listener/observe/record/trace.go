@@ -94,9 +94,9 @@ func (c *Trace) sent(in *matcher.Input, p *reply.Reply) int {
 		return 0
 	case p.Passed != nil:
 		return int(max(p.Length(), 0))
-	case c.Fault == "" || c.Fault == "slow-body":
+	case c.Fault == "" || c.Fault == policy.FaultSlowBody:
 		return len(p.Sent(false))
-	case c.Fault == "truncate":
+	case c.Fault == policy.FaultTruncate:
 		return len(p.Sent(false)) / 2
 	}
 	return 0
@@ -107,7 +107,7 @@ func (c *Trace) sent(in *matcher.Input, p *reply.Reply) int {
 func (c *Trace) count(p *reply.Reply, counts *Shard, status int) {
 	if c.Fault != "" {
 		counts.faults[slices.Index(policy.FaultTypes, c.Fault)].Add(1)
-		if status >= 400 && c.Fault != "slow-body" {
+		if status >= 400 && c.Fault != policy.FaultSlowBody {
 			counts.spoiled.Add(1)
 		}
 	}
