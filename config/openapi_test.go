@@ -80,7 +80,7 @@ components:
 `, "6:25: #/paths/~1a/post/operationId", `operationId "x" is already given at`},
 	{"a brace without another", head + "paths:\n  /a/{b:\n    get: {responses: {'200': {description: ok}}}\n", "4:3: #/paths/~1a~1{b", "has no matching }"},
 	{"a path without a slash", head + "paths:\n  a:\n    get: {responses: {'200': {description: ok}}}\n", "4:3: #/paths/a", "does not begin with /"},
-	{"an unknown version", "openapi: 4.0.0\ninfo: {}\n", "1:10: #/openapi", `the version is "4.0.0"; expected OpenAPI 3.0 or 3.1`},
+	{"an unknown version", "openapi: 4.0.0\ninfo: {}\n", "1:10: #/openapi", `the version is "4.0.0"; expected OpenAPI 3.0, 3.1 or 3.2, or Swagger 2.0`},
 	{"an old version", "swagger: '1.2'\n", "1:11: #/swagger", `the version is "1.2"`},
 	{"a version that is a list", "openapi: [3]\n", "1:10: #/openapi", "is a list"},
 	{"a type that there is none", head + "paths: {}\ncomponents:\n  schemas:\n    A: {type: strin}\n", "6:15: #/components/schemas/A/type", `the type "strin" does not exist`},
@@ -188,8 +188,18 @@ components:
 func TestKeysWithoutMeaningAreWarnings(t *testing.T) {
 	spec := config.Parse("api.yml", []byte(head+"paths:\n  /a:\n    get: {sumary: x, responses: {'200': {description: ok}}}\n"))
 	warnings := spec.Problems.Warnings()
-	if len(spec.Endpoints) != 1 || len(warnings) != 1 || !strings.Contains(warnings[0].String(), `5:11: #/paths/~1a/get/sumary: "sumary" has no meaning here (did you mean "summary"?)`) {
+	if len(spec.Endpoints) != 1 || len(warnings) != 1 || !strings.Contains(warnings[0].String(), `5:11: #/paths/~1a/get/sumary: "sumary" is not read (did you mean "summary"?)`) {
 		t.Errorf("%d endpoints, %v", len(spec.Endpoints), spec.Problems)
+	}
+}
+
+// A document of OpenAPI 3.2 causes a warning only for each key that is new and not read.
+func TestNewKeysAreWarnings(t *testing.T) {
+	text := strings.Replace(head, "3.0.3", "3.2.0", 1) + "$self: http://a/\npaths:\n  /a:\n    query: {responses: {'200': {description: ok}}}\n" +
+		"    additionalOperations: {LINK: {responses: {'200': {description: ok}}}}\n"
+	spec := config.Parse("api.yml", []byte(text))
+	if got := fmt.Sprint(spec.Problems); len(spec.Problems.Warnings()) != 1 || len(spec.Endpoints) != 2 || got != `api.yml:3:1: #/$self: "$self" is not read; extensions begin with x-` {
+		t.Errorf("%d endpoints, %s", len(spec.Endpoints), got)
 	}
 }
 

@@ -281,7 +281,7 @@ func dropNull(example *any, excluded bool) {
 }
 
 // otherKey handles a key that is not a field of its object. It keeps extensions, and warns of other
-// keys, which have no meaning. A schema of OpenAPI 3.1 may have any key.
+// keys, which are not read. A schema of OpenAPI 3.1 may have any key.
 func (d *decoding) otherKey(e *syntax.Entry, l *layout, v reflect.Value) {
 	switch {
 	case strings.HasPrefix(e.Name(), "x-"):
@@ -293,7 +293,7 @@ func (d *decoding) otherKey(e *syntax.Entry, l *layout, v reflect.Value) {
 		if d.suggest != nil {
 			hint = d.suggest(e.Name(), jsonvalue.SortedNames(l.fields))
 		}
-		p := entryProblem(e, fmt.Sprintf("%q has no meaning here%s; extensions begin with x-", wording.Clip(e.Name()), hint))
+		p := entryProblem(e, fmt.Sprintf("%q is not read%s; extensions begin with x-", wording.Clip(e.Name()), hint))
 		p.Warning, p.Kind = true, manyKeys
 		d.problems = append(d.problems, p)
 	}

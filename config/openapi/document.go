@@ -148,7 +148,7 @@ func (r *documentReader) bundled(root *syntax.Node, location string) *syntax.Nod
 // versioned returns the document as OpenAPI 3, or nil when its version is not supported or it
 // cannot be converted.
 func (r *documentReader) versioned(root *syntax.Node, location string) *syntax.Node {
-	const accepted = "; expected OpenAPI 3.0 or 3.1, or Swagger 2.0"
+	const accepted = "; expected OpenAPI 3.0, 3.1 or 3.2, or Swagger 2.0"
 	if old := root.Get("swagger"); old != nil {
 		if old.Scalar() != "2.0" && old.Scalar() != "2" {
 			r.wrong(old, "the version is %q%s", wording.Clip(old.Scalar()), accepted)
@@ -164,11 +164,8 @@ func (r *documentReader) versioned(root *syntax.Node, location string) *syntax.N
 		r.wrong(version, "is %s; expected the version of OpenAPI, such as \"3.1.0\"", version.Kind)
 		return nil
 	case minor == "3.0":
-	case minor == "3.1":
+	case minor == "3.1", minor == "3.2": // what is new in 3.2 and not read is reported where it stands
 		r.modern = true
-	case minor == "3.2":
-		r.modern = true
-		r.warn(version, "", "OpenAPI 3.2 is read only as far as it agrees with 3.1")
 	default:
 		r.wrong(version, "the version is %q%s", wording.Clip(number), accepted)
 		return nil

@@ -196,7 +196,7 @@ func TestOpenAPI_ManyWarnings(t *testing.T) {
 		fmt.Fprintf(&document, "  /p%d: {get: {%sresponses: {'200': {description: '', content: {application/json: {example: %d, schema: {type: string}}}}}}}\n", i, key, i)
 		fmt.Fprintf(&own, "- endpoint: {path: /own%d, response: {headers: {Date: now}}}\n", i)
 	}
-	const sent, left, odd = "sent anyway", "writes this header itself", "no meaning here"
+	const sent, left, odd = "sent anyway", "writes this header itself", "is not read"
 	for _, format := range []string{"println", "json"} {
 		dir := t.TempDir()
 		args := []string{"-f", format, "-m", harness.WriteFile(t, dir, "many.yml", document.String()), "-c", harness.WriteFile(t, dir, "own.yml", own.String())}
