@@ -216,7 +216,7 @@ func Start(t *testing.T, args ...string) *Process {
 	return Launch(t, nil, args...).Listening()
 }
 
-// Listening waits until the program listens, and sets its URL.
+// Listening waits until the program listens, and sets its URL, which is https if its clients use TLS.
 func (p *Process) Listening() *Process {
 	p.T.Helper()
 	line := p.WaitLine(0, "listening", "url", "://")
@@ -225,6 +225,9 @@ func (p *Process) Listening() *Process {
 		scheme = "https://"
 	}
 	_, rest, _ := strings.Cut(line, scheme)
+	if p.TLS != nil {
+		scheme = "https://"
+	}
 	p.URL = scheme + strings.FieldsFunc(rest, func(r rune) bool { return r == ' ' || r == '"' })[0]
 	return p
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"mockserver/internal/harness/volume"
@@ -54,9 +53,8 @@ func StartBy(t *testing.T, way string, args ...string) *Process {
 	if !pool.AppendCertsFromPEM(text) {
 		t.Fatalf("ca.pem holds no certificate: %s", text)
 	}
-	p.URL = "https" + strings.TrimPrefix(strings.TrimPrefix(p.URL, "https"), "http")
 	p.TLS = &tls.Config{RootCAs: pool}
 	transport.TLSClientConfig = p.TLS
 	p.client = own
-	return p
+	return p.Listening()
 }
