@@ -1,11 +1,11 @@
 package config
 
 import (
+	_ "embed" // the schema
 	"fmt"
 
 	"mockserver/config/item"
 	"mockserver/config/syntax"
-	"mockserver/config/table"
 )
 
 // notAList returns the problem of a document that is not a list of endpoints. It returns none for
@@ -25,12 +25,12 @@ func notAList(doc *syntax.Node) syntax.Problems {
 	return syntax.Problems{{Pos: doc.Pos(), What: what}}
 }
 
+//go:embed schema.json
+var schema string
+
 // Schema returns the JSON Schema of the configuration language (draft 7, which editors fully
 // support), as indented JSON text. The schema describes one document of a YAML, JSON or EDN file.
 //
-// The schema is made from the tables that decoding uses. Whatever Load accepts is valid according
-// to the schema. The converse does not always hold: only Load checks rules across keys, templates,
-// conditions and other files.
-func Schema() []byte {
-	return table.Schema("Configuration of mockserver", "a list of endpoints", table.Rows(item.Fields))
-}
+// Whatever Load accepts is valid according to the schema. The converse does not always hold: only
+// Load checks rules across keys, templates, conditions and other files.
+func Schema() []byte { return []byte(schema) }

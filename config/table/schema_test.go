@@ -4,12 +4,18 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
+	"testing"
+	"time"
 
 	"mockserver/config/syntax"
 	"mockserver/internal/list"
 )
+
+// The program contains the schema of its configurations as a file, which TestSchema_IsOfTheTables compares with the
+// schema that this file makes of the tables.
 
 // Schema returns a JSON Schema (draft 7, which editors fully support), as indented JSON text, for a
 // list of maps, each with one of the keys of a table.
@@ -123,14 +129,14 @@ func (d *definitions) part(s *syntax.Node, keyword, key string, r *Row) {
 	}
 }
 
-// DurationPattern matches what time.ParseDuration accepts, without a minus sign, in the syntax that
+// durationPattern matches what time.ParseDuration accepts, without a minus sign, in the syntax that
 // ECMAScript and RE2 have in common.
-const DurationPattern = `^\+?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
+const durationPattern = `^\+?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
 
 // limitDuration adds the restrictions of a duration.
 func limitDuration(s *syntax.Node, r Row) {
 	if r.Kinds.Has(syntax.TextNode) {
-		s.SetText("pattern", DurationPattern)
+		s.SetText("pattern", durationPattern)
 	}
 	if !r.Kinds.Has(syntax.NumberNode) {
 		return
@@ -194,4 +200,24 @@ func (r Row) types() *syntax.Node {
 		return syntax.NewText(names[0])
 	}
 	return textList(names)
+}
+
+// The schema accepts the texts without a minus sign that time.ParseDuration accepts, and otherwise
+// only texts that would overflow.
+func FuzzDurationPattern(f *testing.F) {
+	pattern := regexp.MustCompile(durationPattern)
+	for _, text := range []string{"0", "+0", "1h2m3.4s", ".5ms", "1.us", "µs", "1μs", "1e3s", "1", "1d", "-1s", "1s\n", ""} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		d, err := time.ParseDuration(text)
+		reads := err == nil && !strings.HasPrefix(text, "-")
+		known := pattern.MatchString(text)
+		if reads && !known {
+			t.Errorf("%q is %v, but not known", text, d)
+		}
+		if known && !reads && len(text) < 10 { // a long one may overflow
+			t.Errorf("%q is known, but %v", text, err)
+		}
+	})
 }
