@@ -14,7 +14,7 @@ RELEASE   := $(DIST)/mockserver-$(VERSION)
 PLATFORMS := linux-amd64 linux-arm64 macos-amd64 macos-arm64 windows-amd64.exe windows-arm64.exe
 BINARIES  := $(addprefix $(RELEASE)-,$(PLATFORMS))
 
-.PHONY: help build test check calibrate statistics streams waiting figures generators pictures beside release image clean $(BINARIES)
+.PHONY: help build test check calibrate statistics streams items waiting figures generators pictures beside release image clean $(BINARIES)
 
 help: ## print this text
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -36,6 +36,9 @@ statistics: ## simulate runs to test their intervals and comparisons, in a few m
 
 streams: ## measure 10,000 delayed streams of HTTP/2 and the memory of connections, on a quiet machine, for eight minutes
 	go test -tags measure -count=1 -timeout 20m -v -run TestStreams ./listener/program/e2e
+
+items: ## measure what an item of a stream costs, and how far gaps are off, on a quiet machine, for a minute
+	go test -tags measure -count=1 -timeout 10m -v -run TestItems ./listener/program/e2e
 
 waiting: ## measure how late 10,000 waiting requests are answered, on a quiet machine, for a minute
 	go test -tags measure -count=1 -timeout 10m -v -run TestWaiting ./listener/program/e2e

@@ -236,6 +236,18 @@ func TestStream_HTTP2Stalled(t *testing.T) {
 	until(t, "the streams are over", func() bool { return server.Counts().InFlight == 0 })
 }
 
+// max-duration ends a stream whose client has no window.
+func TestStream_HTTP2EndsWithoutAWindow(t *testing.T) {
+	server := listenertest.Start(t, config.Parse("m.yml", []byte(streaming)), listener.Options{Record: &record.Options{}})
+	c := speak(t, server, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+	c.get(1, "/short")
+	c.until(1, http2.FrameHeaders)
+	if f := c.until(1, http2.FrameData).(*http2.DataFrame); len(f.Data()) > 0 || !f.StreamEnded() {
+		t.Errorf("got %q, end %v", f.Data(), f.StreamEnded())
+	}
+	until(t, "the stream is over", func() bool { return server.Counts().Endpoints[8].Ends["max-duration"] == 1 })
+}
+
 // An item for which a client has no window is blocked, which is not its lateness.
 func TestStream_BlockedItemsAreCounted(t *testing.T) {
 	server := listenertest.Start(t, config.Parse("m.yml", []byte("- endpoint: {path: /, response: {stream: [{times: forever, data: a}], pace: {gap: 10ms}}}")), listener.Options{Record: &record.Options{}})

@@ -14,9 +14,13 @@ import (
 
 // Waiter is something that waits.
 type Waiter interface {
-	// Due is called once the time has come, by a goroutine on which others wait: it must not block.
-	Due()
+	// Due is called once the time has come, by a goroutine on which others wait: it must not block. What it returns,
+	// unless nil, is called after others that are due.
+	Due() Flusher
 }
+
+// Flusher sends what several Waiters have made, without blocking.
+type Flusher interface{ Flush() }
 
 // Entry is a place in a pacer for one Waiter at a time. Its zero value waits for nothing.
 type Entry struct {
@@ -52,6 +56,9 @@ type shard struct {
 // tick is the unit that times are rounded up to: one wake-up serves all entries within it.
 const tick = 50 * time.Microsecond
 
+// atOnce is how many Waiters are called before what they have made is sent.
+const atOnce = 64
+
 // never is a tick that does not come.
 const never = math.MaxInt64
 
@@ -66,8 +73,9 @@ func newPacer(shards int, alarm func() *alarm.Alarm) *Pacer {
 	return p
 }
 
-// Add makes w wait until t in e, which must not be in use. Entries with the same lane are served by
-// the same goroutine. In a pacer that is closed, they wait until they are canceled.
+// Add makes w wait in e until t, instead of until the time before if e is in use. Entries with the same lane are
+// served by the same goroutine, and e must not be in use in another one. In a pacer that is closed, they wait until
+// they are canceled.
 func (p *Pacer) Add(e *Entry, w Waiter, t time.Time, lane uint32) {
 	s := &p.shards[lane%uint32(len(p.shards))]
 	e.shard, e.waiter = s, w
@@ -119,7 +127,10 @@ func (s *shard) add(e *Entry, t time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var id uint32
-	if last := len(s.free) - 1; last >= 0 {
+	if last := len(s.free) - 1; e != nil && e.id != 0 {
+		id = e.id
+		s.wheel.Cancel(id)
+	} else if last >= 0 {
 		id, s.free = s.free[last], s.free[:last]
 	} else {
 		s.used++
@@ -160,29 +171,49 @@ func (s *shard) arm(at int64) {
 
 // run calls what is due, until the pacer is closed.
 func (s *shard) run() {
+	var due [atOnce]Waiter
+	made := make([]Flusher, 0, atOnce)
 	for s.alarm.Wait() {
-		for w := s.next(); w != nil; w = s.next() {
-			w.Due()
+		for n := s.take(due[:]); n > 0; n = s.take(due[:]) {
+			for _, w := range due[:n] {
+				if f := w.Due(); f != nil {
+					made = append(made, f)
+				}
+			}
+			for _, f := range made {
+				f.Flush()
+			}
+			clear(due[:n])
+			clear(made)
+			made = made[:0]
 		}
 	}
 }
 
-// next removes and returns a Waiter that is due. If there is none, it sets the alarm, and returns nil.
-func (s *shard) next() Waiter {
+// take removes Waiters that are due, as many as there is room for. If there are none, it sets the alarm.
+func (s *shard) take(due []Waiter) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for arrived := false; !arrived; {
+	for arrived := false; !arrived && n < len(due); {
 		arrived = s.wheel.Advance(int64(time.Since(s.p.base)/tick), 256)
-		for id := s.wheel.Take(); id != 0; id = s.wheel.Take() {
+		for n < len(due) {
+			id := s.wheel.Take()
+			if id == 0 {
+				break
+			}
 			e := *s.entries.At(id)
 			if s.release(id); e != nil {
-				return e.waiter
+				due[n] = e.waiter
+				n++
 			}
 		}
+	}
+	if n > 0 {
+		return n
 	}
 	s.armed = never
 	if at, ok := s.wheel.Next(); ok {
 		s.arm(at)
 	}
-	return nil
+	return 0
 }

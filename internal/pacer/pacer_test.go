@@ -17,13 +17,14 @@ import (
 // caller is a Waiter that notes when it was called.
 type caller struct {
 	Entry
+	lane   uint32
 	due    time.Duration // since the beginning
 	calls  int
 	called time.Duration
 	note   func(*caller)
 }
 
-func (c *caller) Due() { c.note(c) }
+func (c *caller) Due() Flusher { c.note(c); return nil }
 
 // virtual returns a pacer for a bubble of synctest, and the time since it was made.
 func virtual(shards int) (p *Pacer, elapsed func() time.Duration) {
@@ -49,7 +50,7 @@ func compare(t *testing.T, seed uint64) {
 		spans := []time.Duration{tick, time.Millisecond, time.Second, time.Hour, 1000 * time.Hour}
 		var list []*caller
 		for range 300 {
-			switch r.IntN(6) {
+			switch r.IntN(7) {
 			case 0:
 				<-time.After(time.Duration(r.Int64N(int64(spans[r.IntN(4)])))) // of the bubble
 				synctest.Wait()
@@ -61,10 +62,18 @@ func compare(t *testing.T, seed uint64) {
 					}
 					list = slices.DeleteFunc(list, func(other *caller) bool { return other == c && c.calls == 0 })
 				}
+			case 2: // it waits for another time
+				if len(list) > 0 {
+					c := list[r.IntN(len(list))]
+					if c.calls == 0 {
+						c.due = elapsed() + time.Duration(r.Int64N(int64(spans[r.IntN(len(spans))])))/2 - tick
+						p.Add(&c.Entry, c, p.base.Add(c.due), c.lane)
+					}
+				}
 			default:
-				c := &caller{due: elapsed() + time.Duration(r.Int64N(int64(spans[r.IntN(len(spans))])))/2 - tick, note: note}
+				c := &caller{lane: r.Uint32(), due: elapsed() + time.Duration(r.Int64N(int64(spans[r.IntN(len(spans))])))/2 - tick, note: note}
 				list = append(list, c)
-				p.Add(&c.Entry, c, p.base.Add(c.due), r.Uint32())
+				p.Add(&c.Entry, c, p.base.Add(c.due), c.lane)
 				if r.IntN(20) == 0 {
 					p.Wake(p.base.Add(c.due))
 				}
@@ -176,4 +185,49 @@ func TestPacer_AllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(1000, wait); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
+}
+
+// flushed is what callers have made.
+type flushed struct {
+	made    int
+	flushes chan int // how much each flush found
+}
+
+func (f *flushed) Flush() {
+	f.flushes <- f.made
+	f.made = 0
+}
+
+type maker struct {
+	Entry
+	*flushed
+}
+
+func (m *maker) Due() Flusher {
+	if m.made++; m.made > 1 {
+		return nil // the first one has said so
+	}
+	return m.flushed
+}
+
+// What is due at the same time is flushed together, and not much later.
+func TestPacer_Flushes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := virtual(1)
+		defer p.Close()
+		f := &flushed{flushes: make(chan int, 10)}
+		due := time.Now().Add(time.Second)
+		for range 2 * atOnce {
+			m := &maker{flushed: f}
+			p.Add(&m.Entry, m, due, 0)
+		}
+		for range 2 {
+			if n := <-f.flushes; n != atOnce {
+				t.Errorf("a flush is for %d, want %d", n, atOnce)
+			}
+		}
+		if len(f.flushes) > 0 || f.made > 0 {
+			t.Errorf("there are %d more flushes", len(f.flushes))
+		}
+	})
 }

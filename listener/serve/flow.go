@@ -49,6 +49,7 @@ type flow struct {
 	closes  bool      // the connection closes after the reply
 	coded   bool      // each item is a chunk of HTTP/1.1
 	trails  bool      // a trailer follows the items
+	lacks   bool      // there was no room for what is due
 }
 
 var flows = sync.Pool{New: func() any { return new(flow) }}
@@ -77,8 +78,12 @@ func (f *flow) next() {
 // reply has ended. After an item that cannot be made it has ended, too.
 func (f *flow) step(b []byte, room bool) (out []byte, ended bool) {
 	now := time.Now()
-	if len(f.second) > 0 {
-		if f.until = latest(f.secondAt, now); !room || now.Before(f.secondAt) {
+	if f.lacks = false; len(f.second) > 0 {
+		if f.until = f.secondAt; now.Before(f.until) {
+			return b, false
+		}
+		if !room {
+			f.lack(now)
 			return b, false
 		}
 		b = f.appendSecond(b, now)
@@ -103,7 +108,10 @@ func (f *flow) step(b []byte, room bool) (out []byte, ended bool) {
 			return b, false
 		case now.Before(due):
 			return f.wait(b, now, due), false
-		case !room || len(b)-begin >= wire.Enough:
+		case !room:
+			f.lack(now)
+			return b, false
+		case len(b)-begin >= wire.Enough:
 			f.until = now
 			return b, false
 		default:
@@ -149,15 +157,26 @@ func (f *flow) wait(b []byte, now, due time.Time) []byte {
 		}
 		f.until = earliest(f.until, f.last.Add(every))
 	}
+	f.bound(now)
+	if left := f.until.Sub(now); f.clock != nil && left > recheck && f.clock.Factor() > 1 {
+		f.until = now.Add(left / 4 * 3)
+	}
+	return b
+}
+
+// bound makes the wait end with the reply, or with its fault.
+func (f *flow) bound(now time.Time) {
 	for _, t := range [...]time.Time{f.ends, f.faultAt} {
 		if t.After(now) {
 			f.until = earliest(f.until, t)
 		}
 	}
-	if left := f.until.Sub(now); f.clock != nil && left > recheck && f.clock.Factor() > 1 {
-		f.until = now.Add(left / 4 * 3)
-	}
-	return b
+}
+
+// lack notes that there is no room for what is due.
+func (f *flow) lack(now time.Time) {
+	f.lacks, f.until = true, now.Add(time.Hour)
+	f.bound(now)
 }
 
 // recheck is how long a stream waits at most by a shared clock without looking again: it may run faster meanwhile.
@@ -268,11 +287,13 @@ func (f *flow) put(st *h2.Stream) (until time.Time) {
 	b := st.Room
 	if room {
 		b = b[:0]
+		f.hasRoom(true)
 	}
-	f.hasRoom(room)
 	out, ended := f.step(b, room)
-	if room {
+	if st.NeedsRoom = f.lacks && !ended; room {
 		st.Room = out
+	} else if f.lacks {
+		f.hasRoom(false)
 	}
 	if f.headed && !headed {
 		if f.bare || f.whole {

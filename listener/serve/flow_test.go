@@ -119,6 +119,39 @@ func TestFlow_Times(t *testing.T) {
 	})
 }
 
+// A stream asks for room only if something is due, and then waits for no longer than it lasts.
+func TestFlow_NeedsRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			response string
+			wait     time.Duration // before there is no room
+			lacks    bool
+			until    time.Duration // when it goes on without room
+		}{
+			{"{stream: [{times: 3, data: a}], pace: {gap: 1s}}", 0, false, time.Second},
+			{"{stream: [{times: 3, data: a}], pace: {gap: 1s}}", time.Second, true, time.Hour + time.Second},
+			{"{stream: [{times: 3, data: a}], pace: {gap: 1s}, max-duration: 3s}", time.Second, true, 3 * time.Second},
+			{"{stream: [{times: 3, data: a}], pace: {gap: 1s}, heartbeat: 5s}", time.Second, true, time.Hour + time.Second},
+			{"{stream: [{times: 3, data: a}], pace: {gap: 1s}}, fault: {type: truncate, after: 4s}", time.Second, true, 4 * time.Second},
+			{"{stream: [{data: aaa}], cut: {rate: 1, pause: 1s}}", 0, false, time.Second},
+			{"{stream: [{data: aaa}], cut: {rate: 1, pause: 1s}}", time.Second, true, time.Hour + time.Second},
+		} {
+			s := newServer(t, compile.Options{})
+			if err := s.Apply(config.Parse("m.yml", []byte("- endpoint: {path: /, response: "+c.response+"}"))); err != nil {
+				t.Fatal(err)
+			}
+			f := opened(t, s, "/")
+			begun := time.Now()
+			f.step(nil, true)
+			<-time.After(c.wait)
+			if _, ended := f.step(nil, false); ended || f.lacks != c.lacks || f.until.Sub(begun) != c.until {
+				t.Errorf("%s after %v: lacks room %v, until %v, ended %v; want %v, %v", c.response, c.wait, f.lacks, f.until.Sub(begun), ended, c.lacks, c.until)
+			}
+			f.finish(true)
+		}
+	})
+}
+
 // Streams that share a rate slow each other down, for all alike, and only while they are open.
 func TestFlow_Shared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

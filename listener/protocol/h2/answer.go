@@ -1,6 +1,12 @@
 package h2
 
-import "golang.org/x/net/http2"
+import (
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"mockserver/internal/pacer"
+)
 
 // received notes that a request has arrived completely, and answers it, unless it was refused before:
 // then only its response is still to be sent, and the stream may be recycled as soon as that is done.
@@ -48,9 +54,9 @@ func (c *conn) complete(s *Stream) error {
 	return nil
 }
 
-// run answers a request outside of the goroutine that reads, or makes its stream wait without a
-// goroutine.
-func (c *conn) run(s *Stream, later Later) {
+// run answers a request outside of the goroutine that reads, or makes its stream wait without a goroutine. The pacer
+// flushes what it returns.
+func (c *conn) run(s *Stream, later Later) (made pacer.Flusher) {
 	waits := false
 	defer func() { // also if the Handler panics or calls Goexit
 		if !waits {
@@ -59,21 +65,44 @@ func (c *conn) run(s *Stream, later Later) {
 	}()
 	until := later.Serve()
 	if waits = !until.IsZero(); !waits {
-		return
+		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s.paced { // it may have sent something
+	switch {
+	case !s.paced: // it has sent nothing
+	case !s.inline || len(c.out) >= outSize:
 		c.flush(s.writer())
+	case !c.made:
+		c.made, made = true, c
 	}
-	switch s.later = later; {
-	case s.closed: // meanwhile
+	if s.later = later; s.closed { // meanwhile
+		s.inline = false
 		go c.run(s, later)
-	case s.blocked:
-		s.parked = true
-	default:
-		c.srv.Pacer.Add(&s.entry, s, until, c.shard)
+		return made
 	}
+	if c.noteRoom(s); s.NeedsRoom && !s.blocked {
+		until = time.Now()
+	}
+	c.srv.Pacer.Add(&s.entry, s, until, c.shard)
+	return made
+}
+
+// noteRoom notes whether a stream waits for room.
+func (c *conn) noteRoom(s *Stream) {
+	was := s.blocked
+	if s.blocked = s.NeedsRoom && !c.hasRoom(s); s.blocked && !was {
+		s.progress = time.Now()
+		c.enqueue(s)
+	}
+}
+
+// Flush writes what streams have sent that the pacer has continued.
+func (c *conn) Flush() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.made = false
+	c.flush(byPacer)
 }
 
 // writer returns who writes what the Handler has sent.
@@ -85,13 +114,12 @@ func (s *Stream) writer() writer {
 }
 
 // Due continues a stream that waits. Only the pacer calls it.
-func (s *Stream) Due() {
-	if s.Blocks {
-		go s.c.run(s, s.later)
-		return
+func (s *Stream) Due() pacer.Flusher {
+	if s.inline = !s.Blocks; s.inline {
+		return s.c.run(s, s.later)
 	}
-	s.inline = true
-	s.c.run(s, s.later)
+	go s.c.run(s, s.later)
+	return nil
 }
 
 // done takes back a stream whose request was answered outside of the goroutine that reads.

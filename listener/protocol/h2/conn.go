@@ -60,6 +60,7 @@ type output struct {
 	out      []byte // bytes to write
 	spare    []byte // the other buffer
 	writing  bool   // a goroutine writes
+	made     bool   // the pacer is about to flush out
 	ready    []*Stream
 	written  []*Stream // streams whose responses are in out, with something to do afterwards
 	doing    []*Stream // the same for spare

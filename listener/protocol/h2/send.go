@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
+
+	"mockserver/internal/pacer"
 )
 
 // Send sends the response: a block of header fields, and a body, which must not change afterwards,
@@ -112,19 +114,16 @@ func (s *Stream) Begin(block []byte) {
 // A body whose parts are due one after the other is sent with Begin, and HasRoom and Put for each part. They
 // do not wait: Later.Serve returns until when the next part waits, whether or not there is room for it.
 
-// HasRoom reports whether the client takes more of the body. If it does not, the wait that begins when
-// Later.Serve returns ends as soon as it does, or has left.
+// HasRoom reports whether the client takes more of the body.
 func (s *Stream) HasRoom() bool {
-	c := s.c
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	was := s.blocked
-	s.paced, s.blocked = true, !s.closed && (s.sent < s.allowed || s.window <= 0 || c.window <= 0 || len(c.out) >= outSize)
-	if s.blocked && !was {
-		s.progress = time.Now()
-		c.enqueue(s)
-	}
-	return !s.blocked
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	s.paced = true
+	return s.c.hasRoom(s)
+}
+
+func (c *conn) hasRoom(s *Stream) bool {
+	return s.closed || s.sent == s.allowed && s.window > 0 && c.window > 0 && len(c.out) < outSize
 }
 
 // Put sends a part of the body, which must not be changed before HasRoom has reported true. The last one ends
@@ -137,21 +136,22 @@ func (s *Stream) Put(part []byte, last bool) {
 		return
 	}
 	s.body, s.sent, s.allowed = part, 0, len(part)
-	if s.progress = time.Now(); last {
+	if last {
 		s.ending = endsWhole
 	}
 	if last && len(part) == 0 {
 		c.endLate(s)
 		return
 	}
-	c.push(s)
-	c.enqueue(s)
+	if c.push(s); !s.closed && s.sent < s.allowed {
+		s.progress = time.Now()
+		c.enqueue(s)
+	}
 }
 
 // proceed ends the wait of a stream for room.
 func (s *Stream) proceed() {
-	if s.blocked = false; s.parked {
-		s.parked = false
+	if s.blocked = false; pacer.Cancel(&s.entry) {
 		s.c.srv.Pacer.Add(&s.entry, s, time.Now(), s.c.shard)
 	}
 }

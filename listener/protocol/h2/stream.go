@@ -19,6 +19,9 @@ type Stream struct {
 	Room []byte
 	// Trailer is a block of fields that follows a body sent with Put; nil for none.
 	Trailer []byte
+	// NeedsRoom means that more of the body is due, for which HasRoom has reported false: the next wait ends early as
+	// soon as there is room. Later.Serve sets it each time.
+	NeedsRoom bool
 	// Blocks means that the next call of Later.Serve after a wait may block.
 	Blocks bool
 
@@ -48,7 +51,6 @@ type guarded struct {
 	queued   bool // it is in conn.ready
 	paced    bool // its body is sent with Put
 	blocked  bool // more of its body is due, but there is no room for it
-	parked   bool // it waits for room, without a goroutine
 	window   int  // bytes that may be sent
 	given    int  // bytes that may be received
 	counted  int  // its bytes in conn.bodies

@@ -134,10 +134,10 @@ func (c *conn) abandon(s *Stream) {
 		return
 	}
 	s.wakeUp(true)
-	waits := pacer.Cancel(&s.entry) || s.parked
-	s.parked = false
+	waits := pacer.Cancel(&s.entry)
 	c.close(s) // which recycles it, unless it waits
 	if waits {
+		s.inline = false
 		go c.run(s, s.later)
 	}
 }

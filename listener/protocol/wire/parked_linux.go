@@ -147,12 +147,12 @@ var replies = sync.Pool{New: func() any { return new([]byte) }}
 
 // Due sends what is due of a delayed reply. Only the pacer calls it, perhaps after a goroutine has taken the
 // connection. The connection stays parked meanwhile: who takes it from the lot locks delay.mu first.
-func (c *Connection) Due() {
+func (c *Connection) Due() pacer.Flusher {
 	d, p, lot := &c.delay, &c.place, c.from.lot
 	d.mu.Lock()
 	if c.idle.Load() != isDelayed || d.reply == nil || c.sendDue() || !lot.Take(&p.Entry) {
 		d.mu.Unlock()
-		return
+		return nil
 	}
 	d.mu.Unlock()
 	if d.reply == nil && !c.ended && d.rest == nil {
@@ -161,10 +161,11 @@ func (c *Connection) Due() {
 			if c.from.isEnding() { // perhaps it was not idle when the others were hurried
 				lot.Limit(&p.Entry, c.from.patience)
 			}
-			return
+			return nil
 		}
 	}
 	lot.Give(&p.Entry)
+	return nil
 }
 
 // sendDue sends what is due of a delayed reply, and reports whether the connection waits for the rest as before.
@@ -181,7 +182,6 @@ func (c *Connection) sendDue() (waits bool) {
 	if d.due = next; next.IsZero() {
 		d.reply, c.ended = nil, c.ended || last
 	} else if waits = d.rest == nil && len(out) < Enough; waits {
-		pacer.Cancel(&d.Entry) // if this call came late, and the reply was delayed again
 		c.from.Pacer.Add(&d.Entry, c, next, c.shard)
 	}
 	*b = out
