@@ -13,8 +13,6 @@ mockserver/bench -> mockserver/config
 mockserver/bench -> mockserver/config/item
 mockserver/bench -> mockserver/config/policy
 mockserver/bench -> mockserver/config/settings
-mockserver/bench -> mockserver/matcher
-mockserver/bench -> mockserver/renderer
 mockserver/config -> mockserver/config/item
 mockserver/config -> mockserver/config/openapi
 mockserver/config -> mockserver/config/policy

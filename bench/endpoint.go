@@ -113,33 +113,33 @@ func (r *run) fit(endpoints int) error {
 // subjects checks the requests on the server itself, and turns them into subjects. Endpoints that
 // cannot be measured are added to r.listed.
 func (r *run) subjects(ctx context.Context, candidate side, endpoints []item.Endpoint) ([]*subject, error) {
-	o := newOracle(endpoints, r.opts.Environ)
+	alike := alikeIn(endpoints)
 	var subjects []*subject
 	for i := range endpoints {
 		e := &endpoints[i]
 		if !r.selects(e) {
 			continue
 		}
-		found := o.requestOf(e, i)
-		if found == nil {
-			r.listed = append(r.listed, unasked{named(e), whyNot(e)})
-			continue
+		found, all, why := sampleOf(e), statuses(e), e.Varies(r.opts.Connections)
+		if !found.isValid() {
+			why = "the request made from its declaration cannot be sent"
 		}
-		if why := e.Varies(r.opts.Connections); why != "" {
+		if why != "" {
 			r.listed = append(r.listed, unasked{named(e), why})
 			continue
 		}
-		all := statuses(e)
 		a := preparedRequest{line: found.line(), wire: found.wire(), response: declaredResponse{Status: all[0], Also: all}}
 		wants, sample, err := checkResponses(ctx, candidate.address, []preparedRequest{a}, true)
 		var wrong *wrongResponse
-		external := slices.ContainsFunc(e.AllResponses(), func(resp *item.Response) bool { return resp.External != nil })
 		switch {
-		case errors.As(err, &wrong) && (external || len(e.Find)+len(e.Do) > 0): // it needs a file or row that may not exist
+		case errors.As(err, &wrong): // it may need a file or a row that does not exist
 			r.listed = append(r.listed, unasked{named(e), fmt.Sprintf("its answer to the request made from its declaration, %s, is not the declared one: %s", wrong.request, wrong.got)})
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", named(e), err)
+		case isAmbiguous(e, alike[place(e)], sample.status):
+			r.listed = append(r.listed, unasked{named(e), "another endpoint may have answered the request made from its declaration, with the same status"})
+			continue
 		}
 		if e.EffectiveMethod() == "HEAD" {
 			wants[0].Length = 0
@@ -157,6 +157,27 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []item.End
 	return subjects, nil
 }
 
+// alikeIn returns the endpoints to which the same request is made, by its line and their host.
+func alikeIn(endpoints []item.Endpoint) map[string][]*item.Endpoint {
+	all := map[string][]*item.Endpoint{}
+	for i := range endpoints {
+		e := &endpoints[i]
+		all[place(e)] = append(all[place(e)], e)
+	}
+	return all
+}
+
+func place(e *item.Endpoint) string {
+	sample := sampleOf(e)
+	return e.Host + " " + sample.line()
+}
+
+// isAmbiguous reports whether another endpoint, or none, may have given an answer with a status.
+func isAmbiguous(e *item.Endpoint, alike []*item.Endpoint, status int) bool {
+	return e.If.Value != "" && (status == 404 || status == 405) ||
+		slices.ContainsFunc(alike, func(other *item.Endpoint) bool { return other != e && slices.Contains(statuses(other), status) })
+}
+
 // named returns a name that distinguishes endpoints with the same method and path.
 func named(e *item.Endpoint) string {
 	name := nameOf(e)
@@ -169,11 +190,7 @@ func named(e *item.Endpoint) string {
 	return name
 }
 
-// whyNot returns why there is no request for an endpoint.
-func whyNot(e *item.Endpoint) string {
-	what := "another endpoint answers the request made from its declaration"
-	if e.If.Value != "" {
-		what = "its condition does not hold for the request made from its declaration"
-	}
-	return fmt.Sprintf("%s: %s", e.Pos, what)
-}
+// selects reports whether an endpoint is to be measured.
+func (r *run) selects(e *item.Endpoint) bool { return strings.Contains(nameOf(e), r.opts.Endpoint) }
+
+func nameOf(e *item.Endpoint) string { return e.EffectiveMethod() + " " + e.Path.Value }

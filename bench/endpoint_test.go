@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"mockserver/config"
@@ -108,21 +107,21 @@ func TestRequestsFitPaths(t *testing.T) {
 	}
 }
 
-// If the request made from the declaration does not meet the condition of the endpoint, there is no
-// request, and the message says why.
-func TestNoRequest(t *testing.T) {
-	endpoints := []item.Endpoint{
-		{Path: syntax.Text{Value: "/a"}},
-		{Path: syntax.Text{Value: "/a"}, If: syntax.Text{Value: "query-params.a = 1"}},
-		{Path: syntax.Text{Value: "/b"}, If: syntax.Text{Value: "remote-addr = 192.0.2.1"}},
-		{Path: syntax.Text{Value: "/c"}, If: syntax.Text{Value: `method = "GET"`}},
+// The status of an answer shows which of the endpoints answered among which conditions choose.
+func TestIsAmbiguous(t *testing.T) {
+	path := func(path string, status int, condition string) item.Endpoint {
+		return item.Endpoint{Path: syntax.Text{Value: path}, If: syntax.Text{Value: condition}, Response: item.Response{Status: status}}
 	}
-	got := requestsOf(t, endpoints)
-	if got[0] == "" || got[1] != "" || got[2] != "" || got[3] == "" {
-		t.Errorf("got %q", got)
-	}
-	if why := whyNot(&endpoints[2]); !strings.Contains(why, "its condition does not hold for the request made from its declaration") {
-		t.Errorf("why: %s", why)
+	endpoints := []item.Endpoint{path("/a/:id", 422, "query-params.a = 1"), path("/a/:name", 0, ""), path("/a/:x", 422, "query-params.b = 1"), path("/b", 404, "query-params.a = 1")}
+	alike := alikeIn(endpoints)
+	for _, c := range []struct {
+		of, status int
+		want       bool
+	}{{1, 200, false}, {0, 422, true}, {2, 422, true}, {3, 404, true}} {
+		e := &endpoints[c.of]
+		if got := isAmbiguous(e, alike[place(e)], c.status); got != c.want {
+			t.Errorf("%s, status %d: %v, want %v", named(e), c.status, got, c.want)
+		}
 	}
 }
 

@@ -61,8 +61,3 @@ func (o *oracle) requestOf(e *item.Endpoint, number int) *request {
 	}
 	return &req
 }
-
-// selects reports whether an endpoint is to be measured.
-func (r *run) selects(e *item.Endpoint) bool { return strings.Contains(nameOf(e), r.opts.Endpoint) }
-
-func nameOf(e *item.Endpoint) string { return e.EffectiveMethod() + " " + e.Path.Value }
