@@ -61,11 +61,6 @@ func (r *run) measured(ctx context.Context) error {
 	if len(r.opts.Config) > 0 {
 		return r.measureEndpoints(ctx)
 	}
-	if r.opts.PID != 0 {
-		if _, err := load.UsageOf(r.opts.PID); err != nil {
-			return fmt.Errorf("--pid: %w", err)
-		}
-	}
 	for _, s := range r.chosen() {
 		if err := r.measureScenario(ctx, &s); err != nil {
 			return fmt.Errorf("scenario %s: %w", s.Name, err)
@@ -86,28 +81,23 @@ func (r *run) chosen() []scenario {
 	return slices.DeleteFunc(scenarios(), func(s scenario) bool { return len(names) > 0 && !slices.Contains(names, s.Name) })
 }
 
-// measureScenario measures one scenario, on a server of its own or on the target.
+// measureScenario measures one scenario, on a server of its own.
 func (r *run) measureScenario(ctx context.Context, s *scenario) error {
 	r.progressf("%s: %s", s.Name, s.Shows)
 	var requests []preparedRequest
 	for i := range s.Requests {
 		requests = append(requests, s.Requests[i].expanded()...)
 	}
-	sub := &subject{name: s.Name, shows: s.Shows, asked: requests, statusOnly: r.opts.Target != ""}
-	candidate := side{name: nameOfCandidate, address: r.opts.Target, pid: r.opts.PID}
-	if r.opts.Target == "" {
-		server, err := r.startScenario(ctx, s)
-		if err != nil {
-			return err
-		}
-		defer server.stop(ctx)
-		candidate = server.side(nameOfCandidate)
-	}
-	var err error
-	if sub.wants, sub.sample, err = checkResponses(ctx, candidate.address, requests, sub.statusOnly); err != nil {
+	server, err := r.startScenario(ctx, s)
+	if err != nil {
 		return err
 	}
-	return r.measure(ctx, candidate, sub)
+	defer server.stop(ctx)
+	sub := &subject{name: s.Name, shows: s.Shows, asked: requests}
+	if sub.wants, sub.sample, err = checkResponses(ctx, server.address, requests, false); err != nil {
+		return err
+	}
+	return r.measure(ctx, server.side(nameOfCandidate), sub)
 }
 
 // startScenario starts the server with the configuration of a scenario.

@@ -60,8 +60,8 @@ func (w *wrongResponse) Error() string {
 }
 
 // checkResponses sends each request once. It returns the expected answers under load, and the first
-// answer; or an error with the request, the expected answer and the actual one. With statusOnly,
-// for a server that bench did not start, it checks only the status.
+// answer; or an error with the request, the expected answer and the actual one. With statusOnly, it checks
+// only the status.
 func checkResponses(ctx context.Context, address string, requests []preparedRequest, statusOnly bool) ([]load.Want, reply, error) {
 	var first reply
 	wants := make([]load.Want, len(requests))

@@ -31,7 +31,6 @@ type conditions struct {
 	Rate        float64  `json:"rate_per_second"` // 0 if not given
 	Share       float64  `json:"rate_share"`      // of capacity; 0 if not given
 	Config      []string `json:"config"`          // empty for the scenarios
-	Target      string   `json:"target"`          // "" if bench started the server
 	Server      []string `json:"server_flags"`
 }
 
@@ -46,7 +45,7 @@ func (r *run) document(complete bool) document {
 		Method: conditions{
 			Kind: kind, Rounds: r.opts.Rounds, Round: r.opts.Duration.Seconds(), Warmup: warmup(r.opts.Duration).Seconds(),
 			Connections: r.opts.Connections, Rate: r.opts.Rate.PerSecond, Share: r.opts.Rate.Share,
-			Config: nonNil(r.opts.Config), Target: r.opts.Target, Server: nonNil(r.opts.Server),
+			Config: nonNil(r.opts.Config), Server: nonNil(r.opts.Server),
 		},
 		Results: nonNil(r.results), NotMeasured: nonNil(r.listed),
 	}

@@ -3,7 +3,6 @@ package bench
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,8 +25,6 @@ type Options struct {
 	Config    []string // files and directories whose endpoints are measured; none for the scenarios
 	Endpoint  string   // measures only endpoints whose "METHOD /path" contains this text
 	Scenarios []string // by name; if empty, the scenarios that suit the measurement
-	Target    string   // "host:port" of a running server; "" starts one
-	PID       int      // of that server; 0 if unknown
 
 	Rounds      int
 	Duration    time.Duration // of one round; 0 selects a duration that suits the measurement
@@ -75,12 +72,6 @@ var table = flags.Table[Options]{
 		}},
 	{Name: "list", Switch: func(o *Options) *bool { return &o.List },
 		Doc: "list the scenarios"},
-	{Name: "target", Value: "URL", Accepts: "http://HOST:PORT",
-		Doc: "load this running server instead of starting one",
-		Set: func(o *Options, v string) bool { return readTarget(&o.Target, v) }},
-	{Name: "pid", Value: "PID", Accepts: "the id of a process",
-		Doc: "with --target: the process whose CPU time and memory are shown",
-		Set: func(o *Options, v string) bool { return flags.Int(&o.PID, v, 1, 1<<31-1) }},
 	{Name: "rounds", Value: "NUMBER", Accepts: "an integer from 1 to 1000",
 		Doc: "how often each thing is measured (default 5; with --rival 8, with -c 3)",
 		Set: func(o *Options, v string) bool { return flags.Int(&o.Rounds, v, 1, 1000) }},
@@ -155,19 +146,10 @@ func (o *Options) checkCombinations(wrong func(format string, args ...any)) {
 			wrong("%s and %s exclude each other", nameA, nameB)
 		}
 	}
-	excluded(len(o.Config) > 0, "--config", o.Target != "", "--target")
 	excluded(len(o.Config) > 0, "--config", len(o.Scenarios) > 0, "--scenario")
 	excluded(len(o.Rivals) > 0, "--rival", o.Rate.given(), "--rate")
-	excluded(len(o.Server) > 0, "flags of the server", o.Target != "", "--target")
-	needs := func(a bool, nameA string, b bool, nameB string) {
-		if a && !b {
-			wrong("%s can only be used with %s", nameA, nameB)
-		}
-	}
-	needs(o.Endpoint != "", "--endpoint", len(o.Config) > 0, "--config")
-	needs(o.PID != 0, "--pid", o.Target != "", "--target")
-	if len(o.Rivals) > 0 && o.Target != "" && o.PID == 0 {
-		wrong("--rival compares CPU time: the process of --target needs --pid")
+	if o.Endpoint != "" && len(o.Config) == 0 {
+		wrong("--endpoint can only be used with --config")
 	}
 	names := []string{nameOfBaseline, nameOfCandidate, nameOfAlone}
 	for _, rival := range o.Rivals {
@@ -225,20 +207,6 @@ func readRate(into *Rate, text string) bool {
 	}
 	*into = Rate{PerSecond: n}
 	return err == nil && n >= 1 && n <= 1e7
-}
-
-// readTarget reads http://host:port, with nothing after it, as host:port. The port is 80 if there
-// is none.
-func readTarget(into *string, text string) bool {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
-		return false
-	}
-	*into = u.Host
-	if u.Port() == "" {
-		*into += ":80"
-	}
-	return true
 }
 
 // writable returns an error, before anything is measured, if a result could not be written to path;

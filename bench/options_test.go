@@ -32,17 +32,10 @@ func TestReadOptionsRefuses(t *testing.T) {
 		{"--connections 0", []string{`--connections: "0" is not valid`}},
 		{"--json " + dir + "/no/r.json", []string{"does not exist"}},
 		{"--json " + dir, []string{"not a regular file"}},
-		{"--target localhost:80", []string{"--target:", "http://HOST:PORT"}},
-		{"--target http://localhost/a", []string{"--target:"}},
-		{"--target https://localhost", []string{"--target:"}},
-		{"--pid 7", []string{"--pid can only be used with --target"}},
 		{"--endpoint /a", []string{"--endpoint can only be used with --config"}},
-		{"-c a.yml --target http://h:1", []string{"--config and --target exclude each other"}},
 		{"-c a.yml --scenario path", []string{"--config and --scenario exclude each other"}},
-		{"--target http://h:1 -- --access-log", []string{"flags of the server and --target exclude each other"}},
 		{"--scenario statik", []string{`no scenario is named "statik" (did you mean "static"?)`}},
 		{"--rival a={port} --rate 5", []string{"--rival and --rate exclude each other"}},
-		{"--rival a={port} --target http://h:1", []string{"--rival compares CPU time: the process of --target needs --pid"}},
 		{"--rival a=nginx", []string{`--rival: "a=nginx" is not valid`, "{port}"}},
 		{"--rival bare={port}", []string{`--rival: two servers are named "bare"`}},
 		{"--rival a={port} --rival a={port}", []string{`--rival: two servers are named "a"`}},
@@ -77,9 +70,6 @@ func TestReadOptions(t *testing.T) {
 	}
 	if o, err := ReadOptions([]string{"--rival", "n=x --port={port}"}); err != nil || o.Rounds != 8 || o.Duration != 2*time.Second || !slices.Equal(o.Rivals, []Rival{{"n", "x --port={port}"}}) {
 		t.Errorf("with a rival: %+v, %v", o, err)
-	}
-	if o, err := ReadOptions([]string{"--target", "http://localhost", "--pid=7"}); err != nil || o.Target != "localhost:80" || o.PID != 7 {
-		t.Errorf("a target without a port: %+v, %v", o, err)
 	}
 	if o, err := ReadOptions(strings.Fields("a.yml -c b.yml --rounds 1 d/")); err != nil || !slices.Equal(o.Config, []string{"a.yml", "b.yml", "d/"}) {
 		t.Errorf("files as arguments: %+v, %v", o.Config, err)

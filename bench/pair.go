@@ -33,18 +33,8 @@ type round struct {
 	Sides map[string]*figures `json:"sides"`
 }
 
-// ratio returns the cost of a request compared with the baseline in the same round: in processor
-// time, or in the time per request if the processor time is unknown.
-func (r *round) ratio() figure {
-	baseline, candidate := r.Sides[nameOfBaseline], r.Sides[nameOfCandidate]
-	if ratio := candidate.CPU / baseline.CPU; ratio.isKnown() {
-		return ratio
-	}
-	if candidate.Rate > 0 && !candidate.CPU.isKnown() {
-		return figure(baseline.Rate / candidate.Rate)
-	}
-	return unknown
-}
+// ratio returns the processor time of a request compared with the baseline in the same round.
+func (r *round) ratio() figure { return r.Sides[nameOfCandidate].CPU / r.Sides[nameOfBaseline].CPU }
 
 // names returns the names of the sides: the baseline, the candidate, and the others.
 func (r *round) names() []string {

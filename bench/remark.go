@@ -53,8 +53,5 @@ func (r *run) remarksOn(res *result) []string {
 	if busy > busyGenerator {
 		lines = append(lines, fmt.Sprintf("the generator was the bottleneck: it used %.0f %% of its processors; requests/s is what it can send; CPU time per request is still valid", 100*busy))
 	}
-	if res.statusOnly {
-		lines = append(lines, "only the status of the responses was checked")
-	}
 	return lines
 }

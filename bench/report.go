@@ -48,14 +48,12 @@ func (r *run) report(err error) error {
 func (r *run) heading(b *strings.Builder) {
 	m := &r.machine
 	fmt.Fprintf(b, "%s/%s, %s, %s; %s; mockserver %s, %s, fasthttp %s\n", m.OS, m.Arch, cmp.Or(m.CPU, "CPU unknown"), wording.Count(m.CPUs, "CPU"), r.placed.Why, m.Mockserver, m.Go, m.Fasthttp)
-	who, how := "baseline and server in turn", "closed loop: each connection sends its next request when the last was answered"
+	who, how := "the server alone, then together with the bare handler", "closed loop: each connection sends its next request when the last was answered"
 	switch {
 	case r.opts.Rate.given():
-		how = "open loop at a constant rate; latency from when a request was due"
-	case r.results[0].AtOnce && len(r.opts.Rivals) > 0:
-		who = "the server alone, then together with the bare handler and the rivals"
-	case r.results[0].AtOnce:
-		who = "the server alone, then together with the bare handler"
+		who, how = "baseline and server in turn", "open loop at a constant rate; latency from when a request was due"
+	case len(r.opts.Rivals) > 0:
+		who += " and the rivals"
 	}
 	fmt.Fprintf(b, "%s of %s a side, %s, %s each; %s\n\n",
 		wording.Count(r.opts.Rounds, "round"), r.opts.Duration.Round(time.Millisecond), who, wording.Count(r.opts.Connections, "connection"), how)

@@ -143,12 +143,7 @@ func TestGeneratorThatIsTheBottleneckIsNamed(t *testing.T) {
 	}
 }
 
-func TestRatioWithoutCPUTime(t *testing.T) {
-	p := round1(side1(10), side1(math.NaN()))
-	p.Sides[nameOfBaseline].Rate = 3000
-	if got := p.ratio(); got != 3 {
-		t.Errorf("got %v; three times the requests a second is 3", got)
-	}
+func TestSummarize_LeavesOutUnknownFigures(t *testing.T) {
 	if s := summarize([]figure{unknown, 4, 2}); s.median != 3 || s.least != 2 || s.most != 4 {
 		t.Errorf("got %+v", s)
 	}

@@ -21,9 +21,6 @@ type result struct {
 	Medians  medians  `json:"medians"`
 	Rounds   rounds   `json:"rounds"`
 	Remarks  []string `json:"remarks"`
-
-	AtOnce     bool `json:"at_once"` // baseline and candidate were loaded at the same time
-	statusOnly bool // bodies were not checked
 }
 
 // medians contains the medians of the rounds, and the latencies of all rounds; unknown in a void

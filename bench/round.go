@@ -67,21 +67,16 @@ func (r *run) loadSide(ctx context.Context, s side, sub *subject, rate float64, 
 	return figuresOf(o, before, after), nil
 }
 
-// figuresOf returns the figures of a load. The usage of an unknown process is 0.
+// figuresOf returns the figures of a load.
 func figuresOf(o *load.Outcome, before, after load.Usage) *figures {
 	f := &figures{
-		Requests: o.Requests, Seconds: o.Elapsed.Seconds(), CPU: unknown, Memory: unknown, Busy: o.Busy,
+		Requests: o.Requests, Seconds: o.Elapsed.Seconds(), Memory: figure(after.Resident), Busy: o.Busy,
+		CPU:    figure((after.CPU - before.CPU).Nanoseconds()) / 1e3 / figure(o.Requests), // unknown without requests
 		Missed: o.Missed, Late: o.Late, Errors: o.Errors,
 	}
 	o.Latency.Read(&f.Latency.Snapshot)
 	if f.Seconds > 0 {
 		f.Rate = float64(f.Requests) / f.Seconds
-	}
-	if after.Resident > 0 {
-		f.Memory = figure(after.Resident)
-	}
-	if after.CPU > 0 && f.Requests > 0 {
-		f.CPU = figure((after.CPU - before.CPU).Nanoseconds()) / 1e3 / figure(f.Requests)
 	}
 	return f
 }
@@ -90,12 +85,11 @@ func figuresOf(o *load.Outcome, before, after load.Usage) *figures {
 const endPatience = 200 * time.Millisecond
 
 // measureRounds measures round by round, and appends each complete round to the result: the candidate
-// alone, and then all sides at once; or, at a rate or if the CPU time of the candidate is unknown, the
-// baseline and the candidate in turn. It stops at the first round with errors, which make the result
+// alone, and then all sides at once; or, at a rate, the baseline and the candidate in turn. It stops at the first round with errors, which make the result
 // void.
 func (r *run) measureRounds(ctx context.Context, res *result, sides []side, sub *subject) error {
 	parts := [][]side{sides[:1], sides[1:2]}
-	if res.AtOnce = res.Rate == 0 && sides[1].pid != 0; res.AtOnce {
+	if res.Rate == 0 {
 		alone := sides[1]
 		alone.name = nameOfAlone
 		parts = [][]side{{alone}, sides}

@@ -10,8 +10,8 @@ import (
 type side struct {
 	name    string
 	address string
-	pid     int         // 0 if unknown
-	server  *server     // nil if bench did not start it
+	pid     int
+	server  *server
 	wants   []load.Want // the expected answers; nil selects those of the subject
 }
 
@@ -26,7 +26,6 @@ type subject struct {
 	asked       []preparedRequest
 	wants       []load.Want
 	sample      reply // an answer, which the baseline also gives
-	statusOnly  bool  // bodies are not checked
 }
 
 // whileRunning returns a context that is canceled when one of the servers exits, with the error of
@@ -35,9 +34,6 @@ func whileRunning(ctx context.Context, sides []side) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	for i := range sides {
 		s := sides[i].server
-		if s == nil {
-			continue
-		}
 		go func() {
 			select {
 			case <-s.exited:

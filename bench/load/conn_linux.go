@@ -13,8 +13,6 @@ type conn struct {
 	state   connState
 	counted bool  // with a rate: the request in flight counts
 	queued  bool  // in the queue of free connections
-	used    bool  // the connection has had an answer
-	again   bool  // the request is sent again once another connection is open
 	watched bool  // for room to write, too
 	next    int32 // the request that is sent next, or is in flight
 	from    int64 // when its latency begins
@@ -39,7 +37,7 @@ const (
 // dial begins to open a connection.
 func (t *thread) dial(i int) {
 	c := &t.conns[i]
-	fd, err := unix.Socket(t.family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.unreachable(i, "socket", err)
 		return
@@ -79,13 +77,13 @@ func (t *thread) shut(i int) {
 	if c.state == opening {
 		t.opening--
 	}
-	if c.state == waiting || c.again {
+	if c.state == waiting {
 		t.outstanding--
 	}
 	if c.fd >= 0 {
 		_ = unix.Close(int(c.fd)) // nothing that was written matters any more
 	}
-	c.state, c.fd, c.used, c.again = shut, -1, false, false
+	c.state, c.fd = shut, -1
 }
 
 // rest schedules the reopening of a connection.
@@ -122,13 +120,7 @@ func (t *thread) opened(i int) {
 		return
 	}
 	t.now = t.schedule.now()
-	if !c.again {
-		t.ready(i)
-		return
-	}
-	c.again = false
-	t.outstanding--
-	t.transmit(i, c, c.from)
+	t.ready(i)
 }
 
 // ready puts a connection without a request to use.
@@ -162,7 +154,7 @@ func (t *thread) served(i int, closes bool) {
 	c := &t.conns[i]
 	a := &c.response
 	t.outstanding--
-	c.state, c.used = idle, true
+	c.state = idle
 	if unlike := t.Wants[c.next].unlike(a.head.Status, a.size); unlike != "" {
 		t.fail(c, unlike)
 	} else if t.Rate == 0 && t.schedule.counts(t.now) || t.Rate > 0 && c.counted {
@@ -182,20 +174,13 @@ func (t *thread) served(i int, closes bool) {
 // advance selects the next request of a connection.
 func (t *thread) advance(c *conn) { c.next = (c.next + 1) % int32(len(t.Requests)) }
 
-// cut handles an error on a connection. The server
-// may close an idle connection at any time. With a rate, a connection may be idle for long: a request
-// that is sent while the server closes it is sent once more, on another one.
+// cut handles an error on a connection. The server may close an idle connection at any time.
 func (t *thread) cut(i int, err error) {
 	c := &t.conns[i]
 	switch {
 	case c.state == idle:
 		t.shut(i)
 		t.rest(i)
-	case t.Rate > 0 && c.used && !c.response.begun() && !t.schedule.over(t.now):
-		t.shut(i)
-		c.again = true
-		t.outstanding++
-		t.dial(i)
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		t.broken(i, "reset by the server")
 	default:

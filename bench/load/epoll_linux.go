@@ -2,7 +2,6 @@ package load
 
 import (
 	"fmt"
-	"net"
 	"time"
 	"unsafe"
 
@@ -41,13 +40,6 @@ func (e *epoll) open() (err error) {
 
 // alarmed identifies the eventfd among events; connections are identified by their number.
 const alarmed = -1
-
-func socketAddress(a *net.TCPAddr) (unix.Sockaddr, int) {
-	if four := a.IP.To4(); four != nil {
-		return &unix.SockaddrInet4{Port: a.Port, Addr: [4]byte(four)}, unix.AF_INET
-	}
-	return &unix.SockaddrInet6{Port: a.Port, Addr: [16]byte(a.IP.To16())}, unix.AF_INET6
-}
 
 // watch has epoll report when there is something to read and, with write, when there is room to
 // write.

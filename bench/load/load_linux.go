@@ -25,7 +25,7 @@ const (
 func (l *Plan) Run(ctx context.Context) (*Outcome, error) {
 	c := newSchedule(l.Rate)
 	var generators []*thread
-	address, err := net.ResolveTCPAddr("tcp", l.Address) // IPv4, if a name has both
+	address, err := net.ResolveTCPAddr("tcp4", l.Address)
 	if err == nil {
 		generators, err = l.generators(address, c)
 	}

@@ -206,22 +206,6 @@ func TestLoadRefused(t *testing.T) {
 	}
 }
 
-func TestLoadIPv6(t *testing.T) {
-	l, err := net.Listen("tcp6", "[::1]:0")
-	if err != nil {
-		t.Skip("no IPv6 here:", err)
-	}
-	served := make(chan error)
-	go func() { served <- serveBare(l, "text/plain", []byte("hello")) }()
-	if o := mustRun(t, simple(l.Addr().String())); o.Requests == 0 || len(o.Errors) != 0 {
-		t.Errorf("%d answered, errors %v", o.Requests, o.Errors)
-	}
-	_ = l.Close()
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
-}
-
 func TestLoadChecks(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(l *Plan)

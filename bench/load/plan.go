@@ -12,7 +12,7 @@ import "time"
 
 // Plan determines what is sent to a server, and how.
 type Plan struct {
-	Address     string        // host:port
+	Address     string        // host:port, of IPv4
 	Requests    [][]byte      // whole requests, sent in turn on each connection; at least one
 	Wants       []Want        // the expected answer to each of them; of the same length as Requests
 	Connections int           // at least one

@@ -23,12 +23,12 @@ func (l *Plan) generators(address *net.TCPAddr, c *schedule) ([]*thread, error) 
 	for i := range n {
 		t := &thread{
 			Plan: l, schedule: c, result: newOutcome(), spin: len(l.CPUs) > 0 || n < allowed, cpu: -1,
-			index: int64(i), step: int64(n), conns: make([]conn, (l.Connections+n-1-i)/n),
+			address: &unix.SockaddrInet4{Port: address.Port, Addr: [4]byte(address.IP.To4())},
+			index:   int64(i), step: int64(n), conns: make([]conn, (l.Connections+n-1-i)/n),
 		}
 		if len(l.CPUs) > 0 {
 			t.cpu = l.CPUs[i]
 		}
-		t.address, t.family = socketAddress(address)
 		t.free.room(len(t.conns))
 		t.resting.room(len(t.conns))
 		for j := range t.conns {
@@ -61,7 +61,6 @@ type thread struct {
 	spin     bool // may use its core while it waits
 	cpu      int  // the CPU that it is pinned to; -1 for none
 	address  unix.Sockaddr
-	family   int          // of the address
 	seen     [16]seenHead // by request
 
 	conns       []conn
@@ -159,7 +158,7 @@ func (t *thread) settle() {
 		return
 	}
 	for i := range t.conns {
-		if c := &t.conns[i]; c.state == waiting || c.again {
+		if c := &t.conns[i]; c.state == waiting {
 			t.fail(c, "no answer")
 		}
 	}

@@ -74,8 +74,7 @@ func TestBench_RefusesBadArguments(t *testing.T) {
 		{[]string{"--rte", "5"}, 2, "--rte: no such flag (did you mean --rate?)"},
 		{[]string{"--scenario", "statik"}, 2, `did you mean "static"?`},
 		{[]string{"-c", "missing.yml"}, 1, "missing.yml"},
-		{[]string{"--target", "http://127.0.0.1:1", "--scenario", "static"}, 1, "refused"},
-		{[]string{"--target", "http://127.0.0.1:1", "--pid", "1073741823"}, 1, "--pid: process 1073741823: gone"},
+		{[]string{"--target", "http://127.0.0.1:1"}, 2, "--target: no such flag"},
 		{[]string{"--scenario", "static", "--", "--prot", "7"}, 1, "did you mean --port?"},
 	} {
 		code, stdout, stderr := benched(t, c.args...)
@@ -118,13 +117,12 @@ func TestBench_MeasuresEveryScenario(t *testing.T) {
 
 func TestBench_FindsWrongResponses(t *testing.T) {
 	NeedsProcess(t)
-	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/users/user-7" {
-			http.Error(w, "not here", http.StatusTeapot)
-		}
-	}))
-	defer target.Close()
-	code, stdout, stderr := benched(t, "--target", target.URL, "--scenario", "path", "--rounds", "1", "--duration", "50ms")
+	file := harness.WriteFile(t, t.TempDir(), "rival.yml", `
+- endpoint: {path: /*rest, response: {body: from the rival}}
+- endpoint: {path: /users/user-7, response: {status: 418, body: not here}}
+`)
+	rival := "rival=exec " + Program(t) + " " + file + " --host 127.0.0.1 --port {port}"
+	code, stdout, stderr := benched(t, "--rival", rival, "--scenario", "path", "--rounds", "1", "--duration", "50ms")
 	for _, want := range []string{"wrong answer to GET /users/user-7", "expected: status 200", "got:      status 418", "not here"} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("standard error lacks %q:\n%s", want, stderr)
@@ -132,22 +130,6 @@ func TestBench_FindsWrongResponses(t *testing.T) {
 	}
 	if code != 1 || stdout != "" {
 		t.Errorf("exit %d with a result:\n%s", code, stdout)
-	}
-}
-
-func TestBench_LoadsTarget(t *testing.T) {
-	NeedsProcess(t)
-	var asked atomic.Int64
-	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
-	defer target.Close()
-	args := []string{"--target", target.URL, "--scenario", "static", "--rounds", "1", "--duration", "200ms"}
-	code, stdout, stderr := benched(t, args...)
-	if code != 0 || !strings.Contains(stdout, "only the status of the responses was checked") || asked.Load() < 2 {
-		t.Errorf("exit %d, %d requests\n%s%s", code, asked.Load(), stdout, stderr)
-	}
-	code, stdout, stderr = benched(t, append(args, "--pid", fmt.Sprint(os.Getpid()), "--rate", "50%")...)
-	if code != 0 || !strings.Contains(stdout, "p99.99") {
-		t.Errorf("with a rate: exit %d\n%s%s", code, stdout, stderr)
 	}
 }
 
@@ -278,8 +260,8 @@ func TestBench_MeasuresConfiguration(t *testing.T) {
 		t.Errorf("measured %q\nwant     %q", names, want)
 	}
 	for i, want := range []struct{ endpoint, why string }{
-		{"POST /orders if json-params.amount > 100", "its condition does not hold for the request made from its declaration"},
-		{"GET /odd if", "its condition does not hold"},
+		{"POST /orders if json-params.amount > 100", "its answer to the request made from its declaration, POST /orders, is not the declared one: status 422"},
+		{"GET /odd if", "status 404"},
 		{"GET /gone", "502"},
 		{"WebSocket /chat", "not WebSockets"},
 	} {
@@ -330,7 +312,6 @@ func TestBench_Rivals(t *testing.T) {
 	}
 	var got struct {
 		Results []struct {
-			AtOnce bool `json:"at_once"`
 			Rounds []benchRound
 		}
 	}
@@ -338,7 +319,7 @@ func TestBench_Rivals(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(text, &got)
 	}
-	if err != nil || len(got.Results) != 1 || !got.Results[0].AtOnce || len(got.Results[0].Rounds) != 2 {
+	if err != nil || len(got.Results) != 1 || len(got.Results[0].Rounds) != 2 {
 		t.Fatalf("%v: %s", err, text)
 	}
 	for _, r := range got.Results[0].Rounds {
