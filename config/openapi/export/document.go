@@ -1,13 +1,11 @@
-// Package export writes OpenAPI documents: it joins the documents that were read and adds the
-// endpoints that are declared in addition to them.
+// Package export writes OpenAPI documents: the document that was read, with the endpoints that are
+// declared in addition to it.
 package export
 
 import (
 	"cmp"
 	"regexp"
 	"strings"
-
-	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi"
 	"mockserver/config/openapi/jsonvalue"
@@ -46,56 +44,15 @@ func prune(doc *syntax.Node, base string, served func(method, path string) bool)
 // itemMethods are the members of a path item that are operations.
 var itemMethods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 
-// adopt moves the components of another document to the root, under other names where names are taken,
-// and changes the references in the document accordingly.
-func (x *exporter) adopt(doc *syntax.Node) {
-	r := renaming{to: map[string]string{}, done: map[*syntax.Node]bool{}}
-	for section, all := range doc.Get("components").Members() {
-		in := "#/components/" + section + "/"
-		for name, value := range all.Members() {
-			to := x.root.Make("components").Make(section)
-			free := unused(to, name)
-			to.Set(free, value)
-			r.to[in+jsonvalue.EscapePointer(name)] = in + jsonvalue.EscapePointer(free)
-		}
-	}
-	r.object(doc, openapi.KindOf[openapi3.T]())
-}
-
-// renaming gives the references to components other names.
-type renaming struct {
-	to   map[string]string
-	done map[*syntax.Node]bool // an object may be in several places
-}
-
-func (r *renaming) object(t *syntax.Node, of openapi.Kind) {
-	if !t.IsMap() || r.done[t] {
-		return
-	}
-	r.done[t] = true
-	if to := r.to[t.Get("$ref").AsText()]; to != "" {
-		t.SetText("$ref", to)
-	}
-	if of.Is(typeOfSchema) {
-		mapping := t.Get("discriminator", "mapping")
-		for value, name := range mapping.Members() {
-			ref := name.AsText()
-			if !strings.Contains(ref, "/") {
-				ref = "#/components/schemas/" + ref
-			}
-			if to := r.to[ref]; to != ref {
-				mapping.SetText(value, to) // not for a name that leads nowhere
-			}
-		}
-	}
-	of.Each(t, r.object)
-	for _, one := range t.Get("security").List() {
-		for name, scopes := range one.Members() {
-			if to := r.to["#/components/securitySchemes/"+jsonvalue.EscapePointer(name)]; to != "" {
-				one.Delete(name)
-				one.Set(jsonvalue.UnescapePointer(to[strings.LastIndexByte(to, '/')+1:]), scopes)
-			}
-		}
+// add makes a document the root. All its references must point into its own components; add changes it.
+// Operations that are not served are left out.
+func (x *exporter) add(doc *syntax.Node) {
+	base, _ := openapi.ServerPath(doc.Get("servers"))
+	prune(doc, base, x.served)
+	x.root, x.base = doc, base
+	for key, item := range doc.Make("paths").Members() { // optional in 3.1
+		x.keys[shapeOf(key)] = true
+		x.paths[shapeOf(itemBase(item, base)+key)] = key
 	}
 }
 

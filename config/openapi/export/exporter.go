@@ -7,8 +7,8 @@ import (
 	"mockserver/config/syntax"
 )
 
-// exporter is a document being written: it joins the documents that were read and adds the
-// endpoints of a specification that they do not contain. It is not safe for concurrent use.
+// exporter is a document being written: the document that was read, with the endpoints of a
+// specification that it does not contain. It is not safe for concurrent use.
 type exporter struct {
 	spec       *config.Spec
 	words      *config.Words

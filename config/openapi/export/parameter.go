@@ -32,6 +32,14 @@ func (x *exporter) parameters(op, item *syntax.Node, key string, o *exported) {
 	}
 }
 
+// has reports whether one of the parameters has a location and a name.
+func (x *exporter) has(parameters []*syntax.Node, in, name string) bool {
+	return slices.ContainsFunc(parameters, func(p *syntax.Node) bool {
+		p = x.resolve(p)
+		return p.Get("in").AsText() == in && p.Get("name").AsText() == name
+	})
+}
+
 // paramType returns the type of a path parameter, counted from the last, if all endpoints use the
 // same type for it; "" otherwise.
 func (o *exported) paramType(fromLast int) string {

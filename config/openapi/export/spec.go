@@ -20,11 +20,11 @@ import (
 )
 
 // Spec returns, as an OpenAPI document, everything that a specification serves. Declarations that
-// OpenAPI cannot express are kept in extensions (x-mockserver-…). The OpenAPI documents of the
-// specification are written as they were read, except for parts that were replaced by declarations;
+// OpenAPI cannot express are kept in extensions (x-mockserver-…). The OpenAPI document of the
+// specification is written as it was read, except for parts that were replaced by declarations;
 // declared endpoints are added. loader must be the one that loaded the specification, because the
-// files are read again. Secrets are masked; hidden names them. The error is a read error, or it lists the problems of
-// the specification or the paths for which one document has no place.
+// files are read again. Secrets are masked; hidden names them. The error is a read error, lists the problems of
+// the specification, or says that it has several documents.
 func Spec(loader config.Loader, s *config.Spec) (document *syntax.Node, hidden config.Problems, err error) {
 	if err := s.Problems.Err(); err != nil {
 		return nil, nil, err
@@ -40,11 +40,12 @@ func Spec(loader config.Loader, s *config.Spec) (document *syntax.Node, hidden c
 		paths: map[string]string{}, keys: map[string]bool{}, made: map[string]*syntax.Node{},
 	}
 	x.group()
-	for i, doc := range words.Documents {
+	if n := len(words.Documents); n > 1 {
+		return nil, nil, fmt.Errorf("there are %d OpenAPI documents; expected at most one: export the others by themselves", n)
+	}
+	for _, doc := range words.Documents {
 		embed(doc.Root, doc.Root, openapi.KindOf[openapi3.T](), doc.Content)
-		if left := x.add(doc.Root, i == 0); len(left) > 0 {
-			return nil, nil, fmt.Errorf("one document cannot contain all operations: there is no place for %s", strings.Join(left, ", "))
-		}
+		x.add(doc.Root)
 	}
 	for _, item := range x.root.Get("paths").Members() {
 		for _, op := range item.Members() {

@@ -177,70 +177,6 @@ paths:
 	}
 }
 
-func TestExport_SeveralDocumentsBecomeOne(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	pets := harness.WriteFile(t, dir, "pets.yml", `
-openapi: 3.0.3
-info: {title: Pets, version: "1"}
-servers: [{url: /pets}]
-paths:
-  /{id}:
-    get:
-      operationId: getPet
-      parameters: [{name: id, in: path, required: true, schema: {type: string}}]
-      responses: {"200": {description: a pet, content: {application/json: {schema: {$ref: "#/components/schemas/Item"}}}}}
-components:
-  schemas:
-    Item: {type: object, required: [pet], properties: {pet: {type: string, nullable: true, enum: [cat, null]}, age: {type: integer, minimum: 3, exclusiveMinimum: true, maximum: 4}, owner: {nullable: true, allOf: [$ref: "#/components/schemas/Owner"], example: null}}}
-    Owner: {type: object}
-  securitySchemes:
-    key: {type: http, scheme: basic}
-`)
-	toys := harness.WriteFile(t, dir, "toys.yml", `
-openapi: 3.1.0
-info: {title: Toys, version: "1"}
-servers: [{url: /toys}]
-security: [{key: []}]
-tags: [{name: toys}]
-paths:
-  /{id}:
-    get:
-      operationId: getToy
-      parameters: [{name: id, in: path, required: true, schema: {type: string}}]
-      responses: {"200": {description: a toy, content: {application/json: {schema: {$ref: "#/components/schemas/Item"}}}}}
-    put:
-      operationId: putToy
-      security: []
-      parameters: [{name: id, in: path, required: true, schema: {type: string}}]
-      responses: {"204": {description: put}}
-components:
-  schemas:
-    Item: {type: object, required: [toy, parts], properties: {toy: {const: ball}, parts: {type: [array, "null"], minItems: 1, items: {$ref: "#/components/schemas/Item"}}}}
-  securitySchemes:
-    key: {type: apiKey, in: header, name: X-Key}
-`)
-	for _, args := range [][]string{{"-c", pets, "-m", toys}, {"-c", toys, "-m", pets}} {
-		exported := harness.WriteFile(t, t.TempDir(), "exported.yml", exportOf(t, args...))
-		p, q := Start(t, append(args, "--validate")...), Start(t, "-m", exported, "--validate")
-		for _, call := range []struct{ method, path, header string }{
-			{"GET", "/pets/7", ""}, {"GET", "/toys/7", ""}, {"GET", "/toys/7", "X-Key: k"}, {"PUT", "/toys/7", ""}, {"GET", "/7", ""},
-		} {
-			var headers []string
-			if call.header != "" {
-				headers = append(headers, call.header)
-			}
-			a, b := p.Do(call.method, call.path, "", headers...), q.Do(call.method, call.path, "", headers...)
-			if a.Status != b.Status || a.Status < 300 && exampleBody(a.Body) != exampleBody(b.Body) {
-				t.Errorf("%v: %v: got %v, the export answers %v", args, call, a, b)
-			}
-		}
-		if second := exportOf(t, "-m", exported); second != exportOf(t, args...) {
-			t.Errorf("%v: the export of the export differs:\n%s", args, second)
-		}
-	}
-}
-
 func TestExport_SaysWhatKeepsItFromADocument(t *testing.T) {
 	t.Parallel()
 	file := harness.WriteFile(t, t.TempDir(), "api.yml", "- endpoint: {path: /a, response: {statsu: 200}}\n")
@@ -250,6 +186,11 @@ func TestExport_SaysWhatKeepsItFromADocument(t *testing.T) {
 	}
 	if code, _, stderr := Refused(t, nil, "export", "-c", file, "--export-format", "xml"); code != 2 || !strings.Contains(stderr, "yaml or json") {
 		t.Errorf("got exit code %d and %q, want the expected values", code, stderr)
+	}
+	pets := File("examples/petstore.yml")
+	other := harness.WriteFile(t, t.TempDir(), "b.yml", "openapi: 3.1.0\ninfo: {title: B, version: \"1\"}\npaths: {/b: {get: {responses: {\"200\": {description: b}}}}}\n")
+	if code, stdout, stderr := Refused(t, nil, "export", "-c", pets, "-m", other); code != 2 || stdout != "" || !strings.Contains(stderr, "there are 2 OpenAPI documents; expected at most one") {
+		t.Errorf("got exit code %d, %q and %q, want the error and no document", code, stdout, stderr)
 	}
 }
 
