@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,14 +91,7 @@ func TestExport_WhatOpenAPICanSay(t *testing.T) {
 					"X-Shop": {"schema": {"type": "string"}, "x-mockserver-template": "{{path-params.shop}}"}
 				},
 				"content": {"application/vnd.shop+json": {"example": {"id": 7, "total": 1.50}}}
-			}},
-			"x-mockserver-endpoints": [{
-				"method": "post", "path": "/shops/:shop|uuid/orders/:id|int/", "router-name": "createOrder",
-				"summary": "Create an order", "description": "It is free.", "tag": ["orders", "shops"],
-				"query": {"page": "int", "exact": "bool", "q": "string"}, "body": {"amount": 1.50},
-				"response": {"status": 201, "headers": {"Location": "/orders/7", "Content-Type": "application/vnd.shop+json", "X-Shop": "{{path-params.shop}}"},
-					"body": "{\"id\": 7, \"total\": 1.50}"}
-			}]
+			}}
 		}},
 		"/note": {
 			"get": {"responses": {"200": {"description": "OK", "content": {"text/plain; charset=utf-8": {"example": "no. 7"}}}}},
@@ -142,9 +136,6 @@ func TestExport_EndpointsOfOneOperationAreItsResponsesAndExamples(t *testing.T) 
 			t.Errorf("%s: got %v, want %v", strings.Join(c.path, "."), got, want)
 		}
 	}
-	if all, _ := pick(op, "x-mockserver-endpoints").([]any); len(all) != 4 || pick(all[2], "host") != "a.test" {
-		t.Errorf("x-mockserver-endpoints: got %v, want the four that were declared", all)
-	}
 }
 
 // A request that does not ask for a particular example gets the first one.
@@ -169,7 +160,7 @@ func TestExport_TheExampleThatAlwaysHoldsIsTheFirst(t *testing.T) {
 	}
 }
 
-func TestExport_WhatOpenAPICannotSayIsKept(t *testing.T) {
+func TestExport_WhatAnswersWithoutAnExample(t *testing.T) {
 	got := exportedFrom(t, `
 - endpoint:
     path: /files/*rest
@@ -186,23 +177,18 @@ func TestExport_WhatOpenAPICannotSayIsKept(t *testing.T) {
 - endpoint:
     path: /events
     response: {stream: [{items: [{data: "{{now}}"}], times: 2}], pace: {gap: 1s}}
-- websocket: {path: /echo, on-message: [{pattern: ping, response: {body: pong}}]}
 `)
 	for _, c := range []struct {
 		path []string
 		want string
 	}{
 		{[]string{"paths", "/events", "get", "responses", "200", "content"}, `{"text/event-stream": {}}`},
-		{[]string{"paths", "/events", "get", "x-mockserver-endpoints"}, `[{"path": "/events",
-			"response": {"stream": [{"items": [{"data": "{{now}}"}], "times": 2}], "pace": {"gap": "1s"}}}]`},
 		{[]string{"paths", "/files/{rest}", "get", "parameters"}, `[{"name": "rest", "in": "path", "required": true,
 			"description": "all that is left of the path, or nothing", "schema": {"type": "string"}}]`},
-		{[]string{"paths", "/files/{rest}", "get", "x-mockserver-endpoints"}, `[{"path": "/files/*rest",
-			"response": {"external-body": {"provider": "xlsx", "path": "a.xlsx", "sheet-name": "s"}}}]`},
+		{[]string{"paths", "/files/{rest}", "get", "responses", "200", "content"}, `{"application/json": {"x-mockserver-external-body": {"provider": "xlsx", "path": "a.xlsx", "sheet-name": "s"}}}`},
 		{[]string{"paths", "/a%7Bb%7D/{when}", "get", "responses", "200", "content"}, `{"application/json": {"example": "{{now}}"}}`},
 		{[]string{"paths", "/draw", "get", "responses", "429", "description"}, `"the rate limit is exceeded"`},
 		{[]string{"paths", "/draw", "get", "responses", "500", "content"}, `{"application/json": {"x-mockserver-template": "{\"at\": \"{{now}}\"}"}}`},
-		{[]string{"x-mockserver-websockets"}, `[{"path": "/echo", "on-message": [{"pattern": "ping", "response": {"body": "pong"}}]}]`},
 	} {
 		var want any
 		if err := json.Unmarshal([]byte(c.want), &want); err != nil {
@@ -214,91 +200,47 @@ func TestExport_WhatOpenAPICannotSayIsKept(t *testing.T) {
 	}
 }
 
-func TestExport_WebhooksAreCallbacks(t *testing.T) {
-	op := pick(exportedFrom(t, `
-- endpoint:
-    method: POST
-    path: /pay/:id
-    if: json-params.ok
-    response: {status: 202}
-    webhooks:
-      - {method: POST, url: "{{json-params.urls.0.paid}}/{{path-params.id}}?q={{query-params.q}}", sleep-time: 250ms, if: json-params.amount > 5, body: {paid: true}}
-      - {method: PUT, url: "http://a.test/{{ header-params.X-To }}", body: "{{body}}", headers: {Content-Type: text/plain}}
-      - {method: POST, url: "http://a.test/now", sleep-time: 0}
-      - {method: POST, url: "{{env.TARGET}}/x"}
-`), "paths", "/pay/{id}", "post")
-	var want any
-	if err := json.Unmarshal([]byte(`{
-	"webhook1": {"{$request.body#/urls/0/paid}/{$request.path.id}?q={$request.query.q}": {"post": {
-		"x-sleep-time": 0.25, "x-mockserver-if": "(json-params.ok) and (json-params.amount > 5)",
-		"requestBody": {"content": {"application/json": {"example": {"paid": true}}}}, "responses": {"2XX": {"description": "received"}}}}},
-	"webhook2": {"http://a.test/{$request.header.X-To}": {"put": {
-		"x-sleep-time": 60, "x-mockserver-if": "json-params.ok",
-		"requestBody": {"content": {"text/plain": {"x-mockserver-template": "{{body}}"}}}, "responses": {"2XX": {"description": "received"}}}}},
-	"webhook3": {"http://a.test/now": {"post": {
-		"x-sleep-time": 0, "x-mockserver-if": "json-params.ok", "responses": {"2XX": {"description": "received"}}}}}
-	}`), &want); err != nil {
+// What OpenAPI cannot express is named, and left out.
+func TestExport_WhatIsLeftOut(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "api.yml")
+	if err := os.WriteFile(file, []byte(`
+- upstream: {name: real, url: 'http://127.0.0.1:1'}
+- endpoint: {path: /a, response: {body: a}, webhook: {method: POST, url: 'http://127.0.0.1:1'}}
+- endpoint: {method: any, path: '/*rest', response: {proxy: real}}
+- resource: {path: /b}
+- websocket: {path: /echo, on-message: [{pattern: ping, response: {body: pong}}]}
+`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := pick(op, "callbacks"); !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	all, _ := pick(op, "x-mockserver-endpoints").([]any)
-	if len(all) != 1 || len(pick(all[0], "webhooks").([]any)) != 4 {
-		t.Errorf("x-mockserver-endpoints: got %v, want all four webhooks in it", all)
+	document, left, err := export.Spec(config.Loader{}, config.Load(file))
+	if paths := document.Get("paths").Keys(); err != nil || !slices.Equal(paths, []string{"/a"}) || left != "WebSockets, endpoints for any method, resources, webhooks" {
+		t.Errorf("got the paths %q without %q, %v; want /a alone", paths, left, err)
 	}
 }
 
 // An export does not contain the secrets that logs and admin responses also hide, and it can be
 // loaded.
 func TestExport_HidesSecrets(t *testing.T) {
-	const configuration = `
+	document := exportedFrom(t, `
 - endpoint:
     method: POST
     path: /pay
-    query: {webhook: kept}
-    response: {status: 202, headers: {Set-Cookie: kept}, body: {webhook: {sign: {secret: kept}}, external-body: {path: "http://kept:kept@a/"}}}
-    webhooks:
-      - url: "http://ann:hunter2@a.test/{{path-params.id}}"
-        method: POST
-        headers: {authorization: Bearer hunter2, X-Api-Key: [hunter2, hunter2], X-Order: kept}
-        body: {sign: {secret: kept}}
-        sign: {secret: hunter2, header: X-Kept}
-      - {method: POST, url: "http://hunter2{{env.S|default:'/'}}@b.test/{% if host %}://hunter2@c{% endif %}"}
-- endpoint: {path: /streamed, response: {stream: [{items: [{items: [{data: x, if: header-params.Authorization = "hunter2"}]}]}]}}
-- endpoint: {path: /from, response: {external-body: {provider: json, path: "https://ann:hunter2@a.test/{{query-params.kept}}"}}}
-- endpoint:
-    path: /several
-    responses:
-      - {weight: 1, webhook: {method: POST, url: "http://ann:hunter2@a.test/", sign: {secret: hunter2}}}
-      - {weight: 1, external-body: {provider: json, path: "http://hunter2@a.test/x"}}
-`
-	document := exportedFrom(t, configuration)
+    if: header-params.Authorization = "Bearer hunter2" and json-params.n = kept1
+    body: {password: hunter2, n: kept2}
+    response: {status: 202, headers: {Set-Cookie: kept3}, body: "{% if cookie-params.sid = 'hunter2' %}kept4{% endif %}"}
+    webhook: {url: "http://ann:hunter2@a.test/", method: POST, sign: {secret: hunter2}}
+- endpoint: {path: /from, response: {external-body: {provider: json, path: "https://ann:hunter2@a.test/{{query-params.kept5}}"}}}
+`)
 	data, err := json.Marshal(document)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(data), "hunter2") {
+	if text := string(data); strings.Contains(text, "hunter2") || strings.Count(text, "(not shown)") < 3 {
 		t.Errorf("a secret is in %s", data)
 	}
-	declared := pick(document, "paths", "/pay", "post", "x-mockserver-endpoints").([]any)[0]
-	for _, c := range []struct {
-		path []string
-		want string
-	}{
-		{[]string{"query"}, `{"webhook": "kept"}`},
-		{[]string{"response"}, `{"status": 202, "headers": {"Set-Cookie": "kept"}, "body": {"webhook": {"sign": {"secret": "kept"}}, "external-body": {"path": "http://kept:kept@a/"}}}`},
-		{[]string{"webhooks"}, `[{"url": "http://xxxxx@a.test/{{path-params.id}}", "method": "POST",
-			"headers": {"authorization": "(not shown)", "X-Api-Key": ["(not shown)", "(not shown)"], "X-Order": "kept"},
-			"body": {"sign": {"secret": "(not shown)"}}, "sign": {"secret": "(not shown)", "header": "X-Kept"}},
-			{"method": "POST", "url": "http://xxxxx@b.test/{% if host %}://xxxxx@c{% endif %}"}]`},
-	} {
-		var want any
-		if err := json.Unmarshal([]byte(c.want), &want); err != nil {
-			t.Fatal(err)
-		}
-		if got := pick(declared, c.path...); !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: got %v, want %v", strings.Join(c.path, "."), got, want)
+	for _, want := range []string{"kept1", "kept2", "kept3", "kept4", "https://xxxxx@a.test/{{query-params.kept5}}"} {
+		if !strings.Contains(string(data), want) {
+			t.Errorf("%s is not in %s", want, data)
 		}
 	}
 	if problems := config.Parse("export.json", data).Problems; problems.Err() != nil {

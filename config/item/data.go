@@ -84,7 +84,7 @@ var NewKeys = []string{NewKeyUUID, "uuid7", "ulid", NewKeyInt}
 var dataFields = []table.Field[Data]{
 	table.Of[Data](table.Row{Key: "name", Doc: "the name by which endpoints refer to it", Required: true, Kinds: table.Texts, Pattern: dataNamePattern, Form: dataNameForm, Is: isDataName}),
 	table.Map[Data](table.Row{Key: "from", Unless: "rows", Doc: "the file with its rows", Form: "a map, such as {path: rows.csv}"}, dataFileFields),
-	table.With(table.Row{Key: "rows", Mask: table.MaskNamed, Doc: "the rows themselves, each a map", Kinds: table.Lists, Form: "a list of maps", Item: &table.Row{Kinds: table.Maps}}, setRows),
+	table.With(table.Row{Key: "rows", Doc: "the rows themselves, each a map", Kinds: table.Lists, Form: "a list of maps", Item: &table.Row{Kinds: table.Maps}}, setRows),
 	table.Of[Data](table.Row{Key: "key", Of: "key", Doc: "the member that is the key; id by default", Kinds: table.Texts, Filled: true}),
 	table.Of[Data](table.Row{Key: "new-key", Doc: "how the key of a new row is made: uuid (the default), uuid7, ulid, int, or a template", Kinds: table.Texts, Filled: true}),
 	table.Of[Data](table.Row{Key: "index", Doc: "members that rows can be found by", Kinds: table.Lists, Form: membersForm, Item: &table.Row{Kinds: table.Texts, Filled: true}}),

@@ -40,7 +40,7 @@ var doFields = []table.Field[Do]{
 
 var keyField = table.Of[Do](table.Row{Key: "key", Of: "key", Doc: "an operand: the key of the row", Required: true, Kinds: table.Scalars})
 
-var setField = table.By[Do](table.Row{Key: "set", Mask: table.MaskNamed, Doc: "members of the row and their values", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}}, decodeSettings)
+var setField = table.By[Do](table.Row{Key: "set", Doc: "members of the row and their values", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}}, decodeSettings)
 
 var elseField = table.With(table.Row{Key: "else", Doc: "the answer if the change cannot be made", Kinds: table.Maps, Table: table.Rows(ResponseFields)},
 	func(d *table.Decoder, v table.Value, o *Do) {
@@ -74,7 +74,7 @@ func verb(name, doc string, keys ...table.Field[Do]) table.Field[Do] {
 }
 
 func madeField(key, doc string) table.Field[Do] {
-	return table.By[Do](table.Row{Key: key, Mask: table.MaskNamed, Doc: doc, Kinds: table.Texts | table.Maps, Value: &table.Row{Kinds: table.Anything}}, decodeMade)
+	return table.By[Do](table.Row{Key: key, Doc: doc, Kinds: table.Texts | table.Maps, Value: &table.Row{Kinds: table.Anything}}, decodeMade)
 }
 
 // decodeDo returns the changes that an endpoint or one of its answers makes.

@@ -70,19 +70,19 @@ var endpointMethods = append(slices.Clone(semantics.Methods), MethodAny)
 // EndpointFields are the keys of an endpoint. The slice must not be modified.
 var EndpointFields = slices.Concat(
 	[]table.Field[Endpoint]{
-		table.Of[Endpoint](table.Row{Key: "method", InOpenAPI: true, Doc: "the request's method, GET by default; any is all of them", Kinds: table.Texts, Enum: endpointMethods, AnyCase: true,
+		table.Of[Endpoint](table.Row{Key: "method", Doc: "the request's method, GET by default; any is all of them", Kinds: table.Texts, Enum: endpointMethods, AnyCase: true,
 			Form: "one of " + strings.Join(semantics.Methods, ", ") + ", or any for all of them; several methods are several endpoints"}),
-		table.Of[Endpoint](table.Row{Key: "path", InOpenAPI: true, Doc: "the path to answer, such as /users/:id", Required: true, Kinds: table.Texts, Pattern: "^/"}),
+		table.Of[Endpoint](table.Row{Key: "path", Doc: "the path to answer, such as /users/:id", Required: true, Kinds: table.Texts, Pattern: "^/"}),
 		table.By[Endpoint](table.Row{Key: "host", Doc: "the host to answer for; any by default", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern}, decodeHost),
-		table.Of[Endpoint](table.Row{Key: "if", Mask: table.MaskCondition, Doc: "the condition under which the endpoint answers", Kinds: table.Scalars | table.Nulls}),
+		table.Of[Endpoint](table.Row{Key: "if", Doc: "the condition under which the endpoint answers", Kinds: table.Scalars | table.Nulls}),
 		table.By[Endpoint](table.Row{Key: "find", Doc: "rows of data, by the names that conditions, texts and webhooks use", Kinds: table.Maps, Value: &table.Row{Kinds: table.Maps, Form: "a map, such as {in: users, key: path-params.id}", Table: table.Rows(findFields)}}, decodeFinds),
 		table.With(table.Row{Key: "state", Doc: "the states of scenarios in which the endpoint answers", Kinds: table.Maps, Value: stateValue},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { addStates(d, v, &e.State) }),
 		table.With(table.Row{Key: "next", Doc: "the states of scenarios that it leads to", Kinds: table.Maps, Value: &table.Row{Kinds: table.Texts, Filled: true}},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { addNext(d, v, &e.State) }),
-		table.By[Endpoint](table.Row{Key: "let", Mask: table.MaskNamed, Doc: "values that are computed once per request, by the names that texts and webhooks use", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}}, decodeLet),
+		table.By[Endpoint](table.Row{Key: "let", Doc: "values that are computed once per request, by the names that texts and webhooks use", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}}, decodeLet),
 		table.By[Endpoint](table.Row{Key: "do", Doc: "the changes that the endpoint makes, either all or none", Kinds: table.Lists, Item: doItem}, decodeDo),
-		table.With(table.Row{Key: "response", InOpenAPI: true, Doc: "the answer; {} is an empty one with status 200", Required: true, Unless: "responses", Kinds: table.Maps, Table: table.Rows(ResponseFields)},
+		table.With(table.Row{Key: "response", Doc: "the answer; {} is an empty one with status 200", Required: true, Unless: "responses", Kinds: table.Maps, Table: table.Rows(ResponseFields)},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Response.decode(d, v) }),
 		table.By[Endpoint](table.Row{Key: "responses", Doc: "several answers, of which each request gets one", Kinds: table.Lists, Form: "a list of answers, each a map", Item: &table.Row{Kinds: table.Maps, Table: table.Rows(outcomeFields)}}, decodeOutcomes),
 		table.Of[Endpoint](table.Row{Key: "select", Doc: "how one of responses is chosen: weighted (the default), sequence or sequence-hold", Kinds: table.Texts, Enum: selects}),
@@ -92,16 +92,16 @@ var EndpointFields = slices.Concat(
 	policy.LimitKeys[Endpoint]("requests"),
 	webhookKeys("a request that the server sends some time after the answer", func(e *Endpoint) *[]Webhook { return &e.Webhooks }),
 	[]table.Field[Endpoint]{
-		table.With(table.Row{Key: "query", InOpenAPI: true, Doc: "documents the query parameters, name: type", Kinds: table.Maps | table.Nulls,
+		table.With(table.Row{Key: "query", Doc: "documents the query parameters, name: type", Kinds: table.Maps | table.Nulls,
 			Value: &table.Row{Kinds: table.Scalars, Form: "the name of a type"}},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { setQuery(d, v, &e.Doc) }),
-		table.With(table.Row{Key: "body", Mask: table.MaskNamed, InOpenAPI: true, Doc: "documents the request's body with an example", Kinds: table.Anything},
+		table.With(table.Row{Key: "body", Doc: "documents the request's body with an example", Kinds: table.Anything},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { setExample(d, v, &e.Doc) }),
-		table.With(table.Row{Key: "tag", InOpenAPI: true, Doc: "documents the tags of the endpoint", Kinds: table.Texts | table.Lists | table.Nulls, Item: &table.Row{Kinds: table.Texts}},
+		table.With(table.Row{Key: "tag", Doc: "documents the tags of the endpoint", Kinds: table.Texts | table.Lists | table.Nulls, Item: &table.Row{Kinds: table.Texts}},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Doc.Tags = d.Strings(v) }),
-		table.Of[Endpoint](table.Row{Key: "summary", InOpenAPI: true, Doc: "documents the endpoint in one line", Kinds: table.Scalars | table.Nulls}),
-		table.Of[Endpoint](table.Row{Key: "description", InOpenAPI: true, Doc: "documents the endpoint at length", Kinds: table.Scalars | table.Nulls}),
-		table.Of[Endpoint](table.Row{Key: "router-name", InOpenAPI: true, Doc: "documents the endpoint's name", Kinds: table.Scalars | table.Nulls}),
+		table.Of[Endpoint](table.Row{Key: "summary", Doc: "documents the endpoint in one line", Kinds: table.Scalars | table.Nulls}),
+		table.Of[Endpoint](table.Row{Key: "description", Doc: "documents the endpoint at length", Kinds: table.Scalars | table.Nulls}),
+		table.Of[Endpoint](table.Row{Key: "router-name", Doc: "documents the endpoint's name", Kinds: table.Scalars | table.Nulls}),
 	},
 )
 
@@ -197,10 +197,6 @@ func (e *Endpoint) Condition() string {
 	}
 	return strings.Join(all, " and ")
 }
-
-// Unsaid reports whether the endpoint has a key that OpenAPI cannot express. The content of its
-// response is not considered.
-func (e *Endpoint) Unsaid() bool { return table.Unsaid(EndpointFields, e) }
 
 // Claim sets the method and path of an endpoint that was made in Go in its problems. It modifies ps
 // and returns it.

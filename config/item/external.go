@@ -34,7 +34,7 @@ var providers = []string{"json", "xlsx"}
 
 var externalFields = []table.Field[ExternalBody]{
 	table.Of[ExternalBody](table.Row{Key: "provider", Doc: "json or xlsx", Required: true, Kinds: table.Texts, Enum: providers}),
-	table.Of[ExternalBody](table.Row{Key: "path", Mask: table.MaskURL, Doc: "the file, or for json an http or https URL", Required: true, Kinds: table.Texts, Filled: true}),
+	table.Of[ExternalBody](table.Row{Key: "path", Doc: "the file, or for json an http or https URL", Required: true, Kinds: table.Texts, Filled: true}),
 	table.Of[ExternalBody](table.Row{Key: "sheet-name", Doc: "the sheet of the workbook", Kinds: table.Scalars}),
 	table.Of[ExternalBody](table.Row{Key: "timeout", Doc: "how long one fetch of a URL may take; 10s by default", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
 	table.Of[ExternalBody](table.Row{Key: "ttl", Doc: "how long a copy is served before the URL is fetched again", Kinds: table.Texts | table.Numbers, Length: table.FromZero}),

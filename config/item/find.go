@@ -33,7 +33,7 @@ var Picks = []string{"first", "newest", "next", "once", "random", "all"}
 var findFields = []table.Field[Find]{
 	table.Of[Find](table.Row{Key: "in", Doc: "the set", Required: true, Kinds: table.Texts, Filled: true}),
 	table.Of[Find](table.Row{Key: "key", Of: "key", Unless: "where", Doc: "an operand: the key of the row", Kinds: table.Scalars}),
-	table.By[Find](table.Row{Key: "where", Mask: table.MaskNamed, Doc: "members and the operands that they must equal", Kinds: table.Maps, Value: &table.Row{Kinds: table.Scalars | table.Nulls}}, decodeWhere),
+	table.By[Find](table.Row{Key: "where", Doc: "members and the operands that they must equal", Kinds: table.Maps, Value: &table.Row{Kinds: table.Scalars | table.Nulls}}, decodeWhere),
 	table.With(table.Row{Key: "pick", Doc: "which of several rows: first (the default), newest, next, once, random, {hash: operand}, or all for a list of them",
 		Kinds: table.Texts | table.Maps, Form: wording.OneOf(Picks) + ", or a map with hash", Table: table.Rows(hashFields)}, setPick),
 }

@@ -59,7 +59,7 @@ const (
 var responseRow = table.Row{Key: "response", Doc: "the message: a text, or a map with a body", Required: true, Kinds: table.Scalars | table.Maps, Table: table.Rows(messageFields)}
 
 var messageFields = []table.Field[Message]{
-	table.With(table.Row{Key: "body", Mask: table.MaskTemplate, Doc: "the text, or a map or list that is sent as JSON", Kinds: table.Bodies},
+	table.With(table.Row{Key: "body", Doc: "the text, or a map or list that is sent as JSON", Kinds: table.Bodies},
 		func(d *table.Decoder, v table.Value, m *Message) { m.Body, m.BodyJSON = decodeBody(d, v, m.Raw) }),
 	table.With(table.Row{Key: "base64", Doc: "the bytes of a binary message, instead of body", Kinds: table.Texts, Pattern: base64Pattern, Form: "base64 text"},
 		func(d *table.Decoder, v table.Value, m *Message) { m.Bytes = decodeBase64(d, v) }),

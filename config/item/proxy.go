@@ -17,7 +17,7 @@ type Proxy struct {
 
 var proxyFields = []table.Field[Proxy]{
 	table.Of[Proxy](table.Row{Key: "to", Doc: "the name of an upstream", Required: true, Kinds: table.Texts, Filled: true}),
-	table.Of[Proxy](table.Row{Key: "path", Mask: table.MaskURL, Doc: "the path and query to request; those of the client's request by default", Kinds: table.Texts, Filled: true}),
+	table.Of[Proxy](table.Row{Key: "path", Doc: "the path and query to request; those of the client's request by default", Kinds: table.Texts, Filled: true}),
 	table.Of[Proxy](table.Row{Key: "when", Doc: "always (the default), or missing: only if the external body or a row of find is missing", Kinds: table.Texts, Enum: []string{ProxyAlways, ProxyMissing}}),
 	table.Of[Proxy](table.Row{Key: "forwarded", Doc: "true sends X-Forwarded-For, X-Forwarded-Host and X-Forwarded-Proto", Kinds: table.Bools}),
 }

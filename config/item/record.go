@@ -44,7 +44,7 @@ const (
 var recordFields = []table.Field[Record]{
 	table.Of[Record](table.Row{Key: "to", Doc: "the directory of the recordings", Required: true, Kinds: table.Texts, Filled: true}),
 	table.Of[Record](table.Row{Key: "mode", Doc: "all (the default), or missing: answer from the recordings, and ask the upstream only for the rest", Kinds: table.Texts, Enum: []string{RecordAll, RecordMissing}}),
-	table.Of[Record](table.Row{Key: "if", Mask: table.MaskCondition, Doc: "the condition under which a request is recorded", Kinds: table.Scalars | table.Nulls}),
+	table.Of[Record](table.Row{Key: "if", Doc: "the condition under which a request is recorded", Kinds: table.Scalars | table.Nulls}),
 	table.Of[Record](table.Row{Key: "sample", Doc: "the bodies of one in this many requests are kept, 1 by default; times and statuses are kept for all", Kinds: table.Numbers, Min: 1, Max: maxSample}),
 	table.By[Record](table.Row{Key: "bodies", Doc: "the largest body that is kept, 1MiB by default; for larger ones, their length and a hash", Kinds: table.Texts | table.Numbers, Form: "a size of at most 64MiB, such as 256KiB"}, decodeBodies),
 	table.By[Record](table.Row{Key: "limit", Doc: "how much is written before bodies are left out; 1GiB by default", Kinds: table.Texts | table.Numbers, Form: flags.SizeForm}, (*table.Decoder).Size),

@@ -156,9 +156,9 @@ var stampFields = []table.Field[Stamp]{
 
 var onFields = slices.Concat(
 	[]table.Field[On]{
-		table.Of[On](table.Row{Key: "if", Mask: table.MaskCondition, Doc: "the condition under which it answers", Kinds: table.Scalars | table.Nulls}),
+		table.Of[On](table.Row{Key: "if", Doc: "the condition under which it answers", Kinds: table.Scalars | table.Nulls}),
 		table.Of[On](table.Row{Key: "status", Doc: "its status", Kinds: table.Numbers, Min: minStatus, Max: maxStatus}),
-		table.By[On](table.Row{Key: "headers", Mask: table.MaskTemplate, Doc: "further headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue}, decodeHeaders),
+		table.By[On](table.Row{Key: "headers", Doc: "further headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue}, decodeHeaders),
 	},
 	policy.ResponseKeys[On](faultItem),
 	[]table.Field[On]{

@@ -36,14 +36,14 @@ const (
 
 // ResponseFields are the keys of a response. The slice must not be modified.
 var ResponseFields = slices.Concat([]table.Field[Response]{
-	table.Of[Response](table.Row{Key: "status", InOpenAPI: true, Doc: "the status; 200 by default", Kinds: table.Numbers, Min: minStatus, Max: maxStatus}),
-	table.By[Response](table.Row{Key: "headers", InOpenAPI: true, Passed: true, Mask: table.MaskTemplate, Doc: "the headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue}, decodeHeaders),
-	table.With(table.Row{Key: "body", InOpenAPI: true, Mask: table.MaskTemplate, Doc: "the body: a text, or a map or list that is served as JSON", Kinds: table.Bodies},
+	table.Of[Response](table.Row{Key: "status", Doc: "the status; 200 by default", Kinds: table.Numbers, Min: minStatus, Max: maxStatus}),
+	table.By[Response](table.Row{Key: "headers", Passed: true, Doc: "the headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue}, decodeHeaders),
+	table.With(table.Row{Key: "body", Doc: "the body: a text, or a map or list that is served as JSON", Kinds: table.Bodies},
 		func(d *table.Decoder, v table.Value, r *Response) { r.Body, r.BodyJSON = decodeBody(d, v, r.Raw) }),
 	table.Map[Response](table.Row{Key: "external-body", Doc: "a body from a file or a URL, instead of body"}, externalFields),
 	table.By[Response](table.Row{Key: "proxy", Passed: true, Doc: "passes the request on to an upstream", Kinds: table.Texts | table.Maps, Filled: true,
 		Form: "the name of an upstream, or a map with to", Table: table.Rows(proxyFields)}, decodeProxy),
-	table.With(table.Row{Key: "template", InOpenAPI: true, Passed: true, Doc: "false switches placeholders off", Kinds: table.Bools},
+	table.With(table.Row{Key: "template", Passed: true, Doc: "false switches placeholders off", Kinds: table.Bools},
 		func(_ *table.Decoder, v table.Value, r *Response) { r.Raw = !v.Truth() }),
 	table.With(table.Row{Key: "stream", Doc: "what is sent item by item, instead of body", Kinds: table.Lists, Form: "a list of items, each a map", Item: streamItemRow},
 		func(d *table.Decoder, v table.Value, r *Response) {

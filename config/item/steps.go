@@ -49,7 +49,7 @@ var moveFields = slices.Concat(
 		policy.LengthKey[Move](table.Row{Key: "after", Doc: "how long after the value was entered: a duration, or any form of latency", Required: true}),
 		table.With(table.Row{Key: "to", Doc: "the value after the move, or several with their weights", Required: true, Kinds: table.Texts | table.Lists, Filled: true,
 			Item: &table.Row{Kinds: table.Maps, Form: "a map, such as {value: paid, weight: 2}", Table: table.Rows(choiceFields)}}, setTo),
-		table.By[Move](table.Row{Key: "set", Mask: table.MaskNamed, Doc: "further members of the row and their values", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}}, decodeSettings),
+		table.By[Move](table.Row{Key: "set", Doc: "further members of the row and their values", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}}, decodeSettings),
 	},
 	webhookKeys("a request that the server sends at that moment", func(m *Move) *[]Webhook { return &m.Webhooks }),
 )

@@ -160,7 +160,7 @@ var streamItemFields = []table.Field[itemForm]{
 		func(d *table.Decoder, v table.Value, s *itemForm) { s.decodeGroup(d, v) }),
 	table.Of[itemForm](table.Row{Key: "for", Doc: "NAME in OPERAND: an item for each element of a list", Kinds: table.Texts, Filled: true}),
 	table.With(table.Row{Key: "times", Doc: "how many items: a number, an operand, or forever", Kinds: table.Numbers | table.Texts, Filled: true, Form: timesForm}, setStreamTimes),
-	table.Of[itemForm](table.Row{Key: "if", Mask: table.MaskCondition, Doc: "the condition under which it is sent", Kinds: table.Scalars | table.Nulls}),
+	table.Of[itemForm](table.Row{Key: "if", Doc: "the condition under which it is sent", Kinds: table.Scalars | table.Nulls}),
 	policy.LengthKey[itemForm](table.Row{Key: "after", Doc: "the time since the item before, instead of gap"}),
 	table.Of[itemForm](table.Row{Key: "with", Doc: "sends it together with the next or the previous item", Kinds: table.Texts, Enum: []string{WithNext, WithPrevious}}),
 }
@@ -179,7 +179,7 @@ var faultItemFields = slices.DeleteFunc(slices.Clone(streamItemFields), func(f t
 
 // piece returns the field of a key whose value is the content of an item.
 func piece(r table.Row, at func(*itemForm) **Piece) table.Field[itemForm] {
-	r.Kinds, r.Mask = table.Bodies, table.MaskTemplate
+	r.Kinds = table.Bodies
 	return table.With(r, func(d *table.Decoder, v table.Value, s *itemForm) {
 		p := &Piece{Raw: s.raw}
 		p.Text, p.JSON = decodeBody(d, v, s.raw)
@@ -189,7 +189,7 @@ func piece(r table.Row, at func(*itemForm) **Piece) table.Field[itemForm] {
 
 // text returns the field of a key whose value is a text.
 func text(key, doc string, at func(*itemForm) **syntax.Text) table.Field[itemForm] {
-	return table.With(table.Row{Key: key, Mask: table.MaskTemplate, Doc: doc, Kinds: table.Scalars}, func(_ *table.Decoder, v table.Value, s *itemForm) {
+	return table.With(table.Row{Key: key, Doc: doc, Kinds: table.Scalars}, func(_ *table.Decoder, v table.Value, s *itemForm) {
 		t := v.AsText()
 		*at(s) = &t
 	})

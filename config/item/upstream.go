@@ -49,12 +49,12 @@ var upstreamHeader = &table.Row{Kinds: table.Scalars | table.Lists | table.Nulls
 
 var upstreamFields = []table.Field[Upstream]{
 	table.Of[Upstream](table.Row{Key: "name", Doc: "the name by which endpoints refer to it", Required: true, Kinds: table.Texts, Pattern: dataNamePattern, Form: dataNameForm, Is: isDataName}),
-	table.With(table.Row{Key: "url", Mask: table.MaskURL, Doc: "the URL of the server; its path precedes the path of requests", Required: true, Kinds: table.Texts, Form: upstreamForm, Pattern: `^[Hh][Tt][Tt][Pp][Ss]?://[^\x00-\x20\x7F/?#:@]`},
+	table.With(table.Row{Key: "url", Doc: "the URL of the server; its path precedes the path of requests", Required: true, Kinds: table.Texts, Form: upstreamForm, Pattern: `^[Hh][Tt][Tt][Pp][Ss]?://[^\x00-\x20\x7F/?#:@]`},
 		setUpstreamURL),
 	table.Of[Upstream](table.Row{Key: "timeout", Doc: "how long a request may take, up to the last byte of its answer; up to its head, and then between two pieces, if the answer is streamed; 30s by default", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
 	table.Of[Upstream](table.Row{Key: "max-duration", Doc: "how long a streamed answer may take, up to its last byte; 1h by default", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
 	table.Of[Upstream](table.Row{Key: "connections", Doc: "how many requests it gets at once, 256 by default; others wait in order, within the timeout", Kinds: table.Numbers, Min: 1, Max: maxConnections}),
-	table.With(table.Row{Key: "headers", Mask: table.MaskNamed, Doc: "headers that are set in requests, name: value; null leaves one out", Kinds: table.Maps, Name: headerName, Value: upstreamHeader}, setUpstreamHeaders),
+	table.With(table.Row{Key: "headers", Doc: "headers that are set in requests, name: value; null leaves one out", Kinds: table.Maps, Name: headerName, Value: upstreamHeader}, setUpstreamHeaders),
 	table.Of[Upstream](table.Row{Key: "host", Doc: "the Host of requests: own (the default) for the host of the url, or pass for the client's", Kinds: table.Texts, Enum: []string{HostOwn, HostPass}}),
 	table.Of[Upstream](table.Row{Key: "insecure", Doc: "true skips the verification of its TLS certificate", Kinds: table.Bools}),
 	table.Map[Upstream](table.Row{Key: "record", Doc: "records requests and answers; nothing by default"}, recordFields),

@@ -96,13 +96,13 @@ var SignSchemes = []string{"hmac-sha256", "stripe"}
 
 var webhookFields = []table.Field[Webhook]{
 	table.Of[Webhook](table.Row{Key: "method", Doc: "the method of the request; POST by default", Kinds: table.Texts, Enum: semantics.Methods, AnyCase: true}),
-	table.Of[Webhook](table.Row{Key: "url", Mask: table.MaskURL, Doc: "the http or https URL to send it to", Required: true, Kinds: table.Texts, Pattern: targetPattern}),
-	table.By[Webhook](table.Row{Key: "headers", Mask: table.MaskNamed, Doc: "its headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue}, decodeHeaders),
-	table.With(table.Row{Key: "body", Mask: table.MaskNamed, Doc: "its body: a text, or a map or list that is sent as JSON", Kinds: table.Bodies},
+	table.Of[Webhook](table.Row{Key: "url", Doc: "the http or https URL to send it to", Required: true, Kinds: table.Texts, Pattern: targetPattern}),
+	table.By[Webhook](table.Row{Key: "headers", Doc: "its headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue}, decodeHeaders),
+	table.With(table.Row{Key: "body", Doc: "its body: a text, or a map or list that is sent as JSON", Kinds: table.Bodies},
 		func(d *table.Decoder, v table.Value, w *Webhook) { w.Body, w.BodyJSON = decodeBody(d, v, false) }),
 	table.Of[Webhook](table.Row{Key: "sleep-time", Doc: "how long after the answer it is sent; 60 seconds by default", Kinds: table.Texts | table.Numbers, Length: table.FromZero, AtOnce: true}),
 	table.Of[Webhook](table.Row{Key: "at", Doc: "start sends it with the first item of a stream; when the stream has ended by default", Kinds: table.Texts, Enum: []string{AtStart}}),
-	table.Of[Webhook](table.Row{Key: "if", Mask: table.MaskCondition, Doc: "the condition under which it is sent", Kinds: table.Scalars | table.Nulls}),
+	table.Of[Webhook](table.Row{Key: "if", Doc: "the condition under which it is sent", Kinds: table.Scalars | table.Nulls}),
 	table.By[Webhook](table.Row{Key: "on", Doc: "the statuses of the answer with which it is sent: success, which are those below 400, any, or a list; success by default, and any in an outcome", Kinds: table.Texts | table.Lists, Pattern: "^(success|any)$", Form: "success, any, or a list of statuses, such as [201, 500]", Filled: true, Item: &table.Row{Kinds: table.Numbers, Min: 200, Max: 599}}, decodeOn),
 	table.Of[Webhook](table.Row{Key: "timeout", Doc: "how long one attempt may take; 10s by default", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
 	table.Map[Webhook](table.Row{Key: "retry", Doc: "how it is retried if it cannot be delivered; one attempt by default"}, retryFields),
@@ -120,7 +120,7 @@ var retryFields = []table.Field[Retry]{
 }
 
 var signFields = []table.Field[Sign]{
-	table.Of[Sign](table.Row{Key: "secret", Mask: table.MaskAll, Doc: "the key", Required: true, Kinds: table.Texts, Filled: true}),
+	table.Of[Sign](table.Row{Key: "secret", Doc: "the key", Required: true, Kinds: table.Texts, Filled: true}),
 	table.Of[Sign](table.Row{Key: "header", Doc: "the header that carries the signature; X-Signature by default", Kinds: table.Texts, Pattern: tokenPattern, Form: "the name of a header", Is: isSignHeader}),
 	table.Of[Sign](table.Row{Key: "scheme", Doc: "hmac-sha256 (the default) or stripe", Kinds: table.Texts, Enum: SignSchemes}),
 }

@@ -52,7 +52,7 @@ type Send struct {
 var webSocketFields = []table.Field[WebSocket]{
 	table.Of[WebSocket](table.Row{Key: "path", Doc: "the path to answer, such as /rooms/:id", Required: true, Kinds: table.Texts, Pattern: "^/"}),
 	table.By[WebSocket](table.Row{Key: "host", Doc: "the host to answer for; any by default", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern}, decodeHost),
-	table.Of[WebSocket](table.Row{Key: "if", Mask: table.MaskCondition, Doc: "the condition under which a request becomes a connection", Kinds: table.Scalars | table.Nulls}),
+	table.Of[WebSocket](table.Row{Key: "if", Doc: "the condition under which a request becomes a connection", Kinds: table.Scalars | table.Nulls}),
 	table.Of[WebSocket](table.Row{Key: "subprotocols", Doc: "the subprotocols that may be agreed on, the preferred first", Kinds: table.Lists,
 		Item: &table.Row{Kinds: table.Texts, Pattern: tokenPattern, Form: "the name of a subprotocol", Is: semantics.IsToken}}),
 	table.With(table.Row{Key: "on-connect", Doc: "what is sent once the connection is open", Kinds: table.Maps, Form: "a map with response", Table: table.Rows(connectFields)}, setConnect),
@@ -74,7 +74,7 @@ var connectFields = []table.Field[WebSocket]{
 }
 
 var exchangeFields = []table.Field[Exchange]{
-	table.With(table.Row{Key: "pattern", Mask: table.MaskNamed, Doc: "the text, the JSON object or the RE2 expression that a message must match", Required: true, Kinds: table.Scalars | table.Maps, Filled: true},
+	table.With(table.Row{Key: "pattern", Doc: "the text, the JSON object or the RE2 expression that a message must match", Required: true, Kinds: table.Scalars | table.Maps, Filled: true},
 		setPattern),
 	table.With(responseRow, func(d *table.Decoder, v table.Value, x *Exchange) { decodeMessage(d, v, &x.Response) }),
 }

@@ -67,23 +67,6 @@ func goField[T any](key string) func(of *T) reflect.Value {
 	return func(of *T) reflect.Value { return reflect.ValueOf(of).Elem().FieldByIndex(path) }
 }
 
-// Unsaid reports whether a declaration has a key that OpenAPI cannot express: a Go field that is
-// set and whose row is not marked as InOpenAPI.
-func Unsaid[T any](fields []Field[T], of *T) bool {
-	return slices.ContainsFunc(fields, func(f Field[T]) bool {
-		path := locate(reflect.TypeFor[T](), cmp.Or(f.Of, f.Key))
-		if f.InOpenAPI || path == nil {
-			return false
-		}
-		switch v := reflect.ValueOf(of).Elem().FieldByIndex(path); v.Interface().(type) {
-		case syntax.Text:
-			return v.FieldByName("Value").Len() > 0
-		default:
-			return v.Kind() == reflect.Slice && v.Len() > 0 || v.Kind() != reflect.Slice && !v.IsZero()
-		}
-	})
-}
-
 // store puts a value into a Go field if its row accepts it.
 func (d *Decoder) store(v Value, into any) (ok bool) {
 	switch into := into.(type) {

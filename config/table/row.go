@@ -50,32 +50,27 @@ func (k Kinds) String() string {
 // Row describes one key of a map in a configuration, or one value without a key: everything that
 // messages and the schema need to know about it.
 type Row struct {
-	Key       string
-	Doc       string // its meaning, as a clause
-	Of        string // the key of the Go field, if it differs
-	Given     string // the key of a Go field of type bool that becomes true if the key is given
-	InOpenAPI bool   // OpenAPI can express the key; others are exported as an extension
-	Passed    bool   // of a response: it applies to the answer of an upstream as well
-	Required  bool
-	Unless    string // the key that may be given instead; "" for none. Giving both is an error
-	Many      *Many  // for a row that stands for many keys; Key is their name in messages
-	Kinds     Kinds
-	Enum      []string      // the accepted texts, if only some are
-	AnyCase   bool          // the texts of Enum are accepted in any case
-	Min, Max  int           // limits of an integer; both 0 for none
-	UpTo      int           // the maximum of a number from 0, with fractions; 0 if it is not such a number
-	Length    Length        // the kind of duration
-	Most      time.Duration // the longest duration; 0 for any
-	AtOnce    bool          // a duration of 0 becomes AtOnce
-	Filled    bool          // an empty text is an error
-	Pattern   string        // a regular expression that matches every accepted text
-	Form      string        // the form of a text, if its kind does not determine it
+	Key      string
+	Doc      string // its meaning, as a clause
+	Of       string // the key of the Go field, if it differs
+	Given    string // the key of a Go field of type bool that becomes true if the key is given
+	Passed   bool   // of a response: it applies to the answer of an upstream as well
+	Required bool
+	Unless   string // the key that may be given instead; "" for none. Giving both is an error
+	Many     *Many  // for a row that stands for many keys; Key is their name in messages
+	Kinds    Kinds
+	Enum     []string      // the accepted texts, if only some are
+	AnyCase  bool          // the texts of Enum are accepted in any case
+	Min, Max int           // limits of an integer; both 0 for none
+	UpTo     int           // the maximum of a number from 0, with fractions; 0 if it is not such a number
+	Length   Length        // the kind of duration
+	Most     time.Duration // the longest duration; 0 for any
+	AtOnce   bool          // a duration of 0 becomes AtOnce
+	Filled   bool          // an empty text is an error
+	Pattern  string        // a regular expression that matches every accepted text
+	Form     string        // the form of a text, if its kind does not determine it
 	// Is reports whether a text is accepted; nil for any. Pattern and Form describe these texts.
 	Is func(text string) bool
-
-	// Mask returns a text of the value, at any depth, as it may be shown; nil if it holds no
-	// secret. name is the nearest key above the text.
-	Mask func(name, text string) string
 
 	Table []Row  // of a map: its keys; nil if any are allowed
 	Again string // of a map: the key of a map around it, which has the same table

@@ -25,22 +25,6 @@ func IsName(name string) bool {
 	})
 }
 
-// variable matches an operand that is a variable.
-var variable = regexp.MustCompile(`^(path|query|header|cookie|form|json)-params\.[^\s"']+$`)
-
-// Value returns a value with a name as it is shown. A variable, or a placeholder without a text in
-// quotes, holds no secret.
-func Value(name, value string) string {
-	begin, end := tags.Next(value)
-	switch {
-	case begin == 0 && end == len(value) && end > 0 && !strings.ContainsAny(value, `"'`), variable.MatchString(value):
-		return value
-	case value != "" && IsName(name):
-		return Shown
-	}
-	return Text(value)
-}
-
 // pair matches a name and its value in a text: in JSON, in a form or query, or in lines of headers.
 var pair = regexp.MustCompile(`("?)([A-Za-z0-9_.-]+)("?\s*[=:]\s*)("(?:[^"\\]|\\.)*"|'[^']*'|(?:(?i:Bearer|Basic|Digest|Token)\s+)?[^\s&,;"'{}\[\]<>()]+)`)
 

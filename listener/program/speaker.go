@@ -188,12 +188,12 @@ func (s speaker) export(spec *config.Spec, p *program) int {
 	for _, warning := range problems.Warnings() {
 		fmt.Fprintln(s.stderr, "warning:", warning)
 	}
-	document, hidden, err := export.Spec(p.loader(), spec)
+	document, left, err := export.Spec(p.loader(), spec)
 	if err != nil {
 		return s.refuse(err)
 	}
-	for _, secret := range hidden {
-		fmt.Fprintln(s.stderr, "warning:", secret)
+	if left != "" {
+		fmt.Fprintln(s.stderr, "warning: left out, because OpenAPI cannot express it:", left)
 	}
 	text, err := export.Write(document, p.settings.Export)
 	if err == nil {

@@ -3,6 +3,7 @@ package export
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -14,36 +15,59 @@ import (
 	"mockserver/config/item"
 	"mockserver/config/openapi"
 	"mockserver/config/syntax"
-	"mockserver/config/table"
 	"mockserver/internal/semantics"
-	"mockserver/internal/tags"
 )
 
-// Spec returns, as an OpenAPI document, everything that a specification serves. Declarations that
-// OpenAPI cannot express are kept in extensions (x-mockserver-…). The OpenAPI document of the
-// specification is written as it was read, except for parts that were replaced by declarations;
-// declared endpoints are added. loader must be the one that loaded the specification, because the
-// files are read again. Secrets are masked; hidden names them. The error is a read error, lists the problems of
-// the specification, or says that it has several documents.
-func Spec(loader config.Loader, s *config.Spec) (document *syntax.Node, hidden config.Problems, err error) {
+// exporter is a document being written: the document that was read, with the endpoints of a
+// specification that it does not contain. It is not safe for concurrent use.
+type exporter struct {
+	spec       *config.Spec
+	operations []*exported
+	declared   map[string]bool // methods and path shapes of the operations that are written
+	ids        map[string]bool // operationIds in use
+	left       map[string]bool // what the document lacks
+
+	root  *syntax.Node
+	base  string                  // the base path of the document that became root: "" or "/v1"
+	paths map[string]string       // the key of each served path, by its shape
+	keys  map[string]bool         // the shapes of all keys in paths
+	made  map[string]*syntax.Node // path items by key, once requested
+}
+
+// exported contains the endpoints with the same method and path, in the order of declaration.
+type exported struct {
+	method    string
+	path      pathForm // the form of the first endpoint's path
+	endpoints []*item.Endpoint
+	operation *openapi.Operation // declared by a document; nil for none
+	generated *item.Endpoint     // of the document, as served; nil for none
+	replaced  bool               // an endpoint or a mocks file answers all its requests
+}
+
+// Spec returns, as an OpenAPI document, what a specification serves, as far as OpenAPI has it; left names
+// what it has not, "" for nothing. The OpenAPI document of the specification is written as it was read,
+// except for parts that were replaced by declarations; declared endpoints are added. Secrets are masked.
+// loader must be the one that loaded the specification, because the files are read again. The error is a
+// read error, lists the problems of the specification, or says that it has several documents.
+func Spec(loader config.Loader, s *config.Spec) (document *syntax.Node, left string, err error) {
 	if err := s.Problems.Err(); err != nil {
-		return nil, nil, err
+		return nil, "", err
 	}
-	words, err := loader.Words(s)
+	documents, title, err := loader.Documents(s)
 	if err != nil {
-		return nil, nil, err
+		return nil, "", err
 	}
-	info := syntax.NewMap().SetText("title", words.Title).SetText("version", "1.0.0")
+	if n := len(documents); n > 1 {
+		return nil, "", fmt.Errorf("there are %d OpenAPI documents; expected at most one: export the others by themselves", n)
+	}
+	info := syntax.NewMap().SetText("title", title).SetText("version", "1.0.0")
 	x := &exporter{
-		spec: s, words: words, declared: map[string]bool{}, ids: map[string]bool{},
+		spec: s, declared: map[string]bool{}, ids: map[string]bool{}, left: map[string]bool{},
 		root:  syntax.NewMap().SetText("openapi", "3.0.3").Set("info", info).Set("paths", syntax.NewMap()),
 		paths: map[string]string{}, keys: map[string]bool{}, made: map[string]*syntax.Node{},
 	}
 	x.group()
-	if n := len(words.Documents); n > 1 {
-		return nil, nil, fmt.Errorf("there are %d OpenAPI documents; expected at most one: export the others by themselves", n)
-	}
-	for _, doc := range words.Documents {
+	for _, doc := range documents {
 		embed(doc.Root, doc.Root, openapi.KindOf[openapi3.T](), doc.Content)
 		x.add(doc.Root)
 	}
@@ -57,8 +81,10 @@ func Spec(loader config.Loader, s *config.Spec) (document *syntax.Node, hidden c
 	for _, o := range x.operations {
 		x.operation(o)
 	}
-	x.items()
-	return x.root, words.Hidden, nil
+	if len(s.WebSockets) > 0 {
+		x.left["WebSockets"] = true
+	}
+	return x.root, strings.Join(slices.Sorted(maps.Keys(x.left)), ", "), nil
 }
 
 // group groups endpoints by method and path. Endpoints after one that answers all requests are
@@ -67,8 +93,15 @@ func (x *exporter) group() {
 	byShape := map[string]*exported{}
 	for i := range x.spec.Endpoints {
 		e := &x.spec.Endpoints[i]
-		if e.Resource != nil || e.Method == item.MethodAny {
-			continue // it is written as a whole
+		switch {
+		case e.Resource != nil:
+			x.left["resources"] = true
+			continue
+		case e.Method == item.MethodAny:
+			x.left["endpoints for any method"] = true
+			continue
+		case slices.ContainsFunc(e.Webhooks, func(w item.Webhook) bool { return !w.Raw }): // others are those of a document
+			x.left["webhooks"] = true
 		}
 		path := formOf(e)
 		id := e.EffectiveMethod() + " " + shapeOf(path.template)
@@ -108,17 +141,16 @@ func always(e *item.Endpoint) bool {
 
 // operation writes the operation of one method and path.
 func (x *exporter) operation(o *exported) {
-	if len(o.endpoints) == 0 && (o.generated == nil || sayable(o.generated)) {
+	if len(o.endpoints) == 0 && (o.generated == nil || len(o.generated.Group.Replies()) == 0) {
 		return // the document describes it
 	}
 	key, item := x.pathItem(o.path.template)
-	if item == nil { // conflicts with a document that serves other paths under the same key
-		x.unsaid(x.root, o)
+	if item == nil { // the document serves other paths under the same keys
+		x.left[o.path.template] = true
 		return
 	}
 	op := item.Get(o.method)
-	fresh := op == nil
-	if fresh {
+	if op == nil {
 		op = syntax.NewMap()
 		item.Set(o.method, op)
 		if x.root.Get("security") != nil {
@@ -137,10 +169,6 @@ func (x *exporter) operation(o *exported) {
 		ownResponses(responses, o.generated)
 	}
 	slices.SortStableFunc(responses.Entries, func(a, b syntax.Entry) int { return strings.Compare(a.Name(), b.Name()) })
-	x.callbacks(op, o)
-	if len(o.endpoints) != 1 || !fresh || !sayable(o.endpoints[0]) {
-		x.unsaid(op, o)
-	}
 }
 
 // ownResponses prepares the responses of a document for changes. If the operation is replaced, it
@@ -226,81 +254,5 @@ func (x *exporter) document(op *syntax.Node, o *exported) {
 			x.ids[id] = true
 			op.SetText("operationId", id)
 		}
-	}
-}
-
-// unsaid records declarations in their original form.
-func (x *exporter) unsaid(at *syntax.Node, o *exported) {
-	const key = "x-mockserver-endpoints"
-	for _, e := range o.endpoints {
-		if t := x.source(e.Pos, e.Key); t != nil {
-			listIn(at, key).Append(t)
-		}
-	}
-	for _, e := range x.words.Mocks {
-		if op := o.operation; op != nil && (e.Name() == op.ID && op.ID != "" || e.Name() == op.Method+" "+op.Path) {
-			listIn(at, key).Append(e.Value)
-		}
-	}
-}
-
-// sayable reports whether OpenAPI can express everything that an endpoint does.
-func sayable(e *item.Endpoint) bool {
-	if e.Operation == nil {
-		return !e.Unsaid() && !formOf(e).rest && fixed(&e.Response)
-	}
-	ours := *e // the document describes the other parts, unless a mocks file declares other callbacks
-	ours.If, ours.Webhooks = syntax.Text{}, nil
-	return !ours.Unsaid() && !slices.ContainsFunc(e.Webhooks, func(w item.Webhook) bool { return !w.Raw })
-}
-
-// fixed reports whether a response is always the same and its header names are unique.
-func fixed(r *item.Response) bool {
-	names := map[string]bool{}
-	for _, h := range r.Headers {
-		name := strings.ToLower(h.Name)
-		if names[name] || !r.Raw && tags.In(h.Value.Value) {
-			return false
-		}
-		names[name] = true
-	}
-	return !table.Unsaid(item.ResponseFields, r) && (r.Raw || !tags.In(r.Body.Value))
-}
-
-// items writes the items that OpenAPI cannot express at all: the paths of WebSocket connections,
-// sets of rows, resources, scenarios, upstreams, and endpoints for any method.
-func (x *exporter) items() {
-	for i := range x.spec.WebSockets {
-		x.item("x-mockserver-websockets", x.spec.WebSockets[i].Pos, x.spec.WebSockets[i].Key)
-	}
-	for i := range x.spec.Data {
-		if d := &x.spec.Data[i]; strings.HasSuffix(d.Key, ".data") && !strings.HasSuffix(d.Key, ".resource.data") {
-			x.item("x-mockserver-data", d.Pos, d.Key)
-		}
-	}
-	written := map[string]bool{} // a resource has several endpoints
-	for i := range x.spec.Endpoints {
-		if e := &x.spec.Endpoints[i]; e.Resource != nil && !written[e.Pos.File+e.Key] {
-			written[e.Pos.File+e.Key] = true
-			x.item("x-mockserver-resources", e.Pos, e.Key)
-		}
-	}
-	for i := range x.spec.Scenarios {
-		x.item("x-mockserver-scenarios", x.spec.Scenarios[i].Pos, x.spec.Scenarios[i].Key)
-	}
-	for i := range x.spec.Upstreams {
-		x.item("x-mockserver-upstreams", x.spec.Upstreams[i].Pos, x.spec.Upstreams[i].Key)
-	}
-	for i := range x.spec.Endpoints {
-		if e := &x.spec.Endpoints[i]; e.Method == item.MethodAny {
-			x.item("x-mockserver-proxies", e.Pos, e.Key)
-		}
-	}
-}
-
-// item adds an item as it was declared to a list of the document.
-func (x *exporter) item(list string, pos config.Pos, key string) {
-	if t := x.source(pos, key); t != nil {
-		listIn(x.root, list).Append(t)
 	}
 }
