@@ -10,15 +10,9 @@ import (
 	"mockserver/internal/files"
 )
 
-// Document is an OpenAPI document with everything that it refers to.
-type Document struct {
-	Root    *syntax.Node
-	Content func(name string) ([]byte, error) // reads a file that it refers to, relative to its directory
-}
-
-// Documents rereads the OpenAPI documents of a specification that the loader has loaded. title is the
-// name of its first file without the extension.
-func (l Loader) Documents(s *Spec) (all []Document, title string, err error) {
+// Documents rereads the OpenAPI documents of a specification that the loader has loaded, each with
+// everything that it refers to. title is the name of the first file without its extension.
+func (l Loader) Documents(s *Spec) (all []*syntax.Node, title string, err error) {
 	title = "mocks"
 	if len(s.files) > 0 {
 		name := filepath.Base(s.files[0])
@@ -37,13 +31,11 @@ func (l Loader) Documents(s *Spec) (all []Document, title string, err error) {
 			if !isDocument(doc) {
 				continue
 			}
-			dir := filepath.Dir(files.Absolute(file))
-			opts := l.options(&Spec{}, dir)
-			bundled, problems := openapi.Bundled(doc.Document(), filepath.Join(dir, filepath.Base(file)), opts)
+			bundled, problems := openapi.Bundled(doc.Document(), files.Absolute(file), l.options())
 			if err := problems.Err(); err != nil {
 				return nil, "", err
 			}
-			all = append(all, Document{Root: bundled, Content: opts.Content})
+			all = append(all, bundled)
 		}
 	}
 	return all, title, nil

@@ -98,7 +98,7 @@ func (s *Spec) finish(l Loader) {
 	}
 	var operations []operation
 	for _, d := range g.documents {
-		doc := openapi.Read(d.root, filepath.Join(d.dir, filepath.Base(d.name)), l.options(s, d.dir))
+		doc := openapi.Read(d.root, filepath.Join(d.dir, filepath.Base(d.name)), l.options())
 		doc.File = d.name
 		s.referenced = append(s.referenced, doc.Files...)
 		s.Problems = append(s.Problems, doc.Problems...)

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -107,19 +106,12 @@ func (o operation) webhook(cb *openapi.Callback) (item.Webhook, *syntax.Problem)
 }
 
 // options returns the options for reading documents.
-func (l Loader) options(s *Spec, dir string) openapi.Options {
+func (l Loader) options() openapi.Options {
 	return openapi.Options{
 		Seed: l.Seed, AllowRemoteRefs: l.AllowRemoteRefs, Checks: l.Validate, Samples: l.SampleRequests,
 		Strict: l.StrictDocuments, BasePath: l.BasePath,
-		Open:  OpenDocument,
-		Parse: ReadDocument,
-		Content: func(name string) ([]byte, error) {
-			if !filepath.IsAbs(name) {
-				name = filepath.Join(dir, name)
-			}
-			s.referenced = append(s.referenced, name)
-			return files.Read(name)
-		},
+		Open:    OpenDocument,
+		Parse:   ReadDocument,
 		Suggest: wording.DidYouMean,
 	}
 }

@@ -37,8 +37,6 @@ type Options struct {
 	Open func(name string) (*syntax.Node, syntax.Problems)
 	// Parse does the same for a text, the body received from a URL.
 	Parse func(name string, data []byte) (*syntax.Node, syntax.Problems)
-	// Content reads a local file unchanged, for the value of an example in another file.
-	Content func(name string) ([]byte, error)
 	// Suggest returns a hint such as " (did you mean get?)" with the key that was probably meant,
 	// or "". It may be nil.
 	Suggest func(word string, among []string) string
@@ -209,7 +207,7 @@ func (r *documentReader) compile(kin *openapi3.T, root *syntax.Node) {
 		}
 		return nil
 	}
-	c.make.Read, c.make.Numbers = r.opts.Content, r.numbers
+	c.make.Numbers = r.numbers
 	if r.opts.Checks {
 		c.checker = validate.New(kin, r.numbers, warn)
 	}

@@ -56,35 +56,6 @@ func (x *exporter) add(doc *syntax.Node) {
 	}
 }
 
-// embed replaces references to example files (externalValue) with the examples.
-func embed(root, t *syntax.Node, of openapi.Kind, read func(name string) ([]byte, error)) {
-	for media, m := range t.Get("content").Members() {
-		for name, example := range m.Get("examples").Members() {
-			if pointer, ok := strings.CutPrefix(example.Get("$ref").AsText(), "#"); ok {
-				example = jsonvalue.At(root, pointer)
-			}
-			file := example.Get("externalValue").AsText()
-			if file == "" || strings.Contains(file, "://") {
-				continue
-			}
-			text, err := read(file)
-			if err != nil {
-				continue // openapi.Read has reported a warning
-			}
-			value := syntax.NewText(string(text))
-			if parsed, err := syntax.ParseJSON(text); err == nil && jsonvalue.IsJSON(jsonvalue.BaseType(media)) {
-				value = parsed
-			}
-			example = example.Clone()
-			example.Delete("externalValue")
-			m.Get("examples").Set(name, example.Set("value", value))
-		}
-	}
-	if t.IsMap() {
-		of.Each(t, func(value *syntax.Node, of openapi.Kind) { embed(root, value, of, read) })
-	}
-}
-
 var pathParameter = regexp.MustCompile(`\{[^}]*\}`)
 
 // shapeOf reduces a path to the parts that distinguish it from other paths.

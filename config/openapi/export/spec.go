@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"mockserver/config"
 	"mockserver/config/item"
 	"mockserver/config/openapi"
@@ -68,8 +66,7 @@ func Spec(loader config.Loader, s *config.Spec) (document *syntax.Node, left str
 	}
 	x.group()
 	for _, doc := range documents {
-		embed(doc.Root, doc.Root, openapi.KindOf[openapi3.T](), doc.Content)
-		x.add(doc.Root)
+		x.add(doc)
 	}
 	for _, item := range x.root.Get("paths").Members() {
 		for _, op := range item.Members() {

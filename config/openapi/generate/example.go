@@ -118,13 +118,10 @@ func (c *Content) Examples() []Example {
 		if ref.Ref != "" {
 			at = ref.Ref
 		}
-		if ref.Value.ExternalValue == "" {
-			if c.isMissing(ref.Value.Value, at+"/value", "the example "+name) {
-				continue
-			}
+		if external := ref.Value.ExternalValue; external != "" {
+			c.m.Warning(manyExternal, at, "externalValue "+external+": it is not read; the example is left out")
+		} else if !c.isMissing(ref.Value.Value, at+"/value", "the example "+name) {
 			all = append(all, Example{name, c.written(ref.Value.Value, at+"/value", "the example "+name)})
-		} else if body, ok := c.external(ref.Value.ExternalValue, at); ok {
-			all = append(all, Example{name, body})
 		}
 	}
 	return all
@@ -141,20 +138,6 @@ func (c *Content) isMissing(v any, pointer, what string) bool {
 	}
 	c.m.Warning(manyUnused, pointer, what+" is null, which the schema does not accept; it is not used")
 	return true
-}
-
-// external reads an example from its own file. The content of the file is the body.
-func (c *Content) external(name, at string) ([]byte, bool) {
-	if strings.Contains(name, "://") || c.m.Read == nil {
-		c.m.Warning(manyExternal, at, "externalValue "+name+": only local files are read; the example is left out")
-		return nil, false
-	}
-	body, err := c.m.Read(name)
-	if err != nil {
-		c.m.Warning(manyExternal, at, "externalValue "+name+": "+err.Error()+"; the example is left out")
-		return nil, false
-	}
-	return body, true
 }
 
 // written returns the body of an example. A string is sent as is. In a JSON media type it becomes a

@@ -40,8 +40,6 @@ type Maker struct {
 	Names func(pointer string) []string
 	// Numbers are the numbers that the library does not represent exactly.
 	Numbers jsonvalue.Numbers
-	// Read returns the content of a local file named in the document (externalValue).
-	Read func(name string) ([]byte, error)
 
 	values map[bool]func() *validate.Values // true for requests
 
@@ -122,7 +120,7 @@ const (
 	manyHeaders  = "headers have a schema that accepts no value that was generated; the nearest is served"
 	manyPatterns = "patterns are not supported; texts are generated without the unsupported parts"
 	manyFakers   = "x-faker hints are unknown, and have no effect"
-	manyExternal = "examples cannot be read, and are left out"
+	manyExternal = "examples are in files of their own (externalValue), and are left out"
 )
 
 // bodyKey is the key of a body that was made before. A component has the same body for a media type
