@@ -32,56 +32,34 @@ func everything() (endpoints []Endpoint, file string) {
 	latency := &Latency{Min: time.Millisecond, Max: time.Second, Curve: []Percentile{{Rank: 50, Length: 20 * time.Millisecond}, {Rank: 99.9, Length: 120 * time.Millisecond}},
 		FailureRate: 0.25, TimeoutRate: 0.5, Timeout: time.Minute}
 	hook := Webhook{
-		Method: "PUT", URL: "https://a.test/{{path}}", Headers: Headers("X-A", "1"), Body: map[string]any{"a": "{{host}}"}, If: "host = a", On: []any{201, 500}, Delay: AtOnce, At: "start", Timeout: time.Second,
+		Method: "PUT", URL: "https://a.test/{{path}}", Headers: Headers("X-A", "1"), Body: map[string]any{"a": "{{host}}"}, If: "host = a", On: []any{201, 500}, Delay: AtOnce, Timeout: time.Second,
 		Retry: &Retry{Attempts: 2, Backoff: time.Second, MaxBackoff: time.Minute}, Sign: &Sign{Secret: "s", Header: "X-Sign", Scheme: "stripe"},
 		CA: "ca.pem", Cert: "cert.pem", ClientKey: "key.pem", Insecure: true,
 	}
 	external := &ExternalBody{Provider: "json", Path: "https://a.test/", Timeout: time.Second, TTL: time.Minute, StaleIfError: true, Insecure: true, CA: "ca.pem", Cert: "cert.pem", ClientKey: "key.pem"}
 	endpoints = []Endpoint{{
 		Method: "POST", Path: "/x/:id", Host: "a.test", If: "query-params.a = 1",
-		State: []InState{{Name: "order", Is: []string{"new", "paid"}, Key: "path-params.id"}}, Next: []Setting{{"order", "paid"}},
-		Find: []Find{{Name: "a", In: "rows", Key: "path-params.id"}, {Name: "b", In: "rows", Where: []Setting{{"x", "path-params.id"}, {"y", nil}}, Pick: "newest"}, {Name: "c", In: "rows", Where: []Setting{{"x", 1}}, Hash: "host"}},
-		Let:  []Setting{{"v", "{{uuid}}"}, {"w", map[string]any{"n": 1}}},
-		Do: []Do{
-			{Verb: "insert", In: "rows", As: "new", Row: map[string]any{"id": 1}, Set: []Setting{{"z", "{{host}}"}}, Else: &Response{Status: 409}},
-			{Verb: "put", In: "rows", Key: "path-params.id", With: map[string]any{"id": 1}},
-			{Verb: "add", In: "rows", Key: "path-params.id", Field: "n", By: "1", AtLeast: "0", AtMost: "9"},
-		},
 		Responses: []Outcome{
 			{Weight: 2, Response: Response{Status: 201, Headers: Headers("X-A", "1", "Set-Cookie", "a", "Set-Cookie", "b"), Body: "hello {{path}}", Raw: true}, Latency: &Latency{}},
-			{Weighted: true, Response: Response{External: external}, Fault: &Fault{Type: "slow-body", Rated: true, BytesPerSecond: 10}, Webhooks: []Webhook{}, Do: []Do{}},
+			{Weighted: true, Response: Response{External: external}, Fault: &Fault{Type: "slow-body", Rated: true, BytesPerSecond: 10}, Webhooks: []Webhook{}},
 			{Response: Response{External: &ExternalBody{Provider: "xlsx", Path: "a.xlsx", Sheet: "s"}, Proxy: &Proxy{To: "up", Path: "/p", When: ProxyMissing, Forwarded: true}}},
-			{Response: Response{Stream: []StreamItem{{Data: map[string]any{"a": "{{x}}"}, Event: "e", ID: "1", Retry: "3s", Comment: "c", For: "x in json-params.list"}, {File: "main_test.go", Split: "4KiB", As: "data", With: "previous"},
-				{Items: []StreamItem{{Data: "d", After: &Latency{Min: time.Second}}}, Times: "forever", If: "host = a"}},
-				Pace: &Pace{First: &Latency{Min: time.Second}, Gap: &Latency{Median: time.Second, Sigma: 0.5}, Shared: "2/m", Head: "at-once"}, Heartbeat: time.Second, MaxDuration: time.Minute, NoResume: true, Cut: &Cut{Rate: 0.5, Pause: time.Second}},
-				Fault: &Fault{Type: "error", After: "12 items", Item: StreamItem{Data: map[string]any{"a": 1}, Event: "e"}}},
-			{Response: Response{Stream: []StreamItem{{Line: []any{1}, Separator: "rs"}, {Body: "b", After: &Latency{Min: time.Second}}, {Base64: "AA=="}}, Pace: &Pace{From: "testdata/pace.csv", Unit: "ms", Head: "at-once"}}},
 		},
 		Select: SelectSequence, Per: "host",
-		Latency: latency, Fault: &Fault{Type: "reset", Rate: 0.5, Of: OfConnection, After: "3s"}, RateLimit: &RateLimit{Max: 5, Window: time.Minute, By: "host", Algorithm: "fixed-window"},
+		Latency: latency, Fault: &Fault{Type: "reset", Rate: 0.5, Of: OfConnection}, RateLimit: &RateLimit{Max: 5, Window: time.Minute, By: "host", Algorithm: "fixed-window"},
 		Capacity: &Capacity{Concurrent: 1, Queue: 2}, Webhooks: []Webhook{hook, {URL: "http://b.test"}},
 		Doc: Doc{Query: []QueryParam{{Name: "a", Type: "int"}}, Body: map[string]any{"a": 1}, Tags: []string{"t"}, Summary: "s", Description: "d", RouterName: "r"},
 	}, {Path: "/y", Fault: &Fault{Type: "slow-body", BytesPerSecond: map[string]any{"p1": 1024, "p50": "64KiB"}}, Response: Response{Body: []any{"{{a|default:\"x\"}}", 1.5}}, Latency: &Latency{Median: time.Second, Sigma: 0.5}}}
 	file = `
 - endpoint:
-    {method: post, path: '/x/:id', host: a.test, if: query-params.a = 1, state: {order: {is: [new, paid], key: path-params.id}}, next: {order: paid},
-     find: {a: {in: rows, key: path-params.id}, b: {in: rows, where: {x: path-params.id, y: null}, pick: newest}, c: {in: rows, where: {x: 1}, pick: {hash: host}}},
-     let: {v: '{{uuid}}', w: {n: 1}},
-     do: [{insert: {in: rows, as: new, row: {id: 1}, set: {z: '{{host}}'}, else: {status: 409}}}, {put: {in: rows, key: path-params.id, with: {id: 1}}},
-       {add: {in: rows, key: path-params.id, field: n, by: '1', at-least: '0', at-most: '9'}}],
+    {method: post, path: '/x/:id', host: a.test, if: query-params.a = 1,
      responses: [{weight: 2, status: 201, headers: {X-A: 1, Set-Cookie: [a, b]}, body: 'hello {{path}}', template: false, latency: {min: 0}},
        {weight: 0, external-body: {provider: json, path: 'https://a.test/', timeout: 1s, ttl: 1m, stale-if-error: true, insecure: true, ca: ca.pem, cert: cert.pem, key: key.pem},
-        fault: {type: slow-body, rate: 0, bytes-per-second: 10}, webhooks: [], do: []},
-       {external-body: {provider: xlsx, path: a.xlsx, sheet-name: s}, proxy: {to: up, path: /p, when: missing, forwarded: true}},
-       {stream: [{data: {a: '{{x}}'}, event: e, id: 1, retry: 3s, comment: c, for: x in json-params.list}, {file: main_test.go, split: 4KiB, as: data, with: previous},
-          {items: [{data: d, after: 1s}], times: forever, if: host = a}],
-        pace: {first: 1s, gap: {median: 1s, sigma: 0.5}, shared: 2/m, head: at-once}, heartbeat: 1s, max-duration: 1m, resume: false, cut: {rate: 50%, pause: 1s},
-        fault: {type: error, after: 12 items, item: {data: {a: 1}, event: e}}},
-       {stream: [{line: [1], separator: rs}, {body: b, after: 1s}, {base64: AA==}], pace: {from: testdata/pace.csv, unit: ms, head: at-once}}],
+        fault: {type: slow-body, rate: 0, bytes-per-second: 10}, webhooks: []},
+       {external-body: {provider: xlsx, path: a.xlsx, sheet-name: s}, proxy: {to: up, path: /p, when: missing, forwarded: true}}],
      select: sequence, per: host,
-     latency: {min: 1ms, max: 1s, p50: 20ms, p99.9: 120ms, failure-rate: 0.25, timeout-rate: 0.5, timeout: 1m}, fault: {type: reset, rate: 0.5, of: connection, after: 3s},
+     latency: {min: 1ms, max: 1s, p50: 20ms, p99.9: 120ms, failure-rate: 0.25, timeout-rate: 0.5, timeout: 1m}, fault: {type: reset, rate: 0.5, of: connection},
      rate-limit: {max-requests: 5, window: 1m, key-fn: host, algorithm: fixed-window}, capacity: {concurrent: 1, queue: 2},
-     webhooks: [{method: put, url: 'https://a.test/{{path}}', headers: {X-A: 1}, body: {a: '{{host}}'}, if: host = a, on: [201, 500], sleep-time: 0, at: start, timeout: 1s,
+     webhooks: [{method: put, url: 'https://a.test/{{path}}', headers: {X-A: 1}, body: {a: '{{host}}'}, if: host = a, on: [201, 500], sleep-time: 0, timeout: 1s,
          retry: {attempts: 2, backoff: 1s, max-backoff: 1m}, sign: {secret: s, header: X-Sign, scheme: stripe}, ca: ca.pem, cert: cert.pem, key: key.pem, insecure: true}, {url: 'http://b.test'}],
      query: {a: int}, body: {a: 1}, tag: t, summary: s, description: d, router-name: r}
 - endpoint: {path: /y, fault: {type: slow-body, bytes-per-second: {p1: 1KiB, p50: 65536}}, response: {body: ['{{a|default:"x"}}', 1.5]}, latency: {median: 1s, sigma: 0.5}}
@@ -107,7 +85,7 @@ func TestNew_MeansWhatAFileMeans(t *testing.T) {
 }
 
 // The declarations above have each key that endpoints can have in a file, apart from those that say
-// the same as another one.
+// the same as another one, and those of rows, scenarios and streams.
 func TestNew_KnowsEachKey(t *testing.T) {
 	endpoints, _ := everything()
 	given := map[string]bool{}
@@ -115,8 +93,10 @@ func TestNew_KnowsEachKey(t *testing.T) {
 	for i := range endpoints {
 		noteKeys(w.node(reflect.ValueOf(endpoints[i]), ""), rowOf(t, "endpoint"), "endpoint", given)
 	}
-	other := []string{"endpoint.response", "endpoint.webhook", "endpoint.latency.min-ms", "endpoint.latency.max-ms", "endpoint.latency.timeout-ms",
-		"endpoint.latency.from", "endpoint.latency.unit", "endpoint.latency.column", "endpoint.rate-limit.window-ms", "endpoint.do.merge", "endpoint.do.delete", "endpoint.fault.bytes-per-second", "endpoint.fault.item"}
+	other := []string{"endpoint.response", "endpoint.webhook", "endpoint.webhooks.at", "endpoint.state", "endpoint.next", "endpoint.find", "endpoint.let", "endpoint.do", "endpoint.responses.do",
+		"endpoint.responses.stream", "endpoint.responses.pace", "endpoint.responses.heartbeat", "endpoint.responses.max-duration", "endpoint.responses.resume", "endpoint.responses.cut", "endpoint.fault.after",
+		"endpoint.latency.min-ms", "endpoint.latency.max-ms", "endpoint.latency.timeout-ms",
+		"endpoint.latency.from", "endpoint.latency.unit", "endpoint.latency.column", "endpoint.rate-limit.window-ms", "endpoint.fault.bytes-per-second", "endpoint.fault.item"}
 	eachRow(*rowOf(t, "endpoint"), "endpoint", func(at string) {
 		if !given[at] && !slices.ContainsFunc(other, func(o string) bool { return at == o || strings.HasPrefix(at, o+".") }) && !sameElsewhere(at) {
 			t.Errorf("%s cannot be declared in Go, or is not in the test", at)
@@ -126,12 +106,12 @@ func TestNew_KnowsEachKey(t *testing.T) {
 
 // sameElsewhere reports whether a key belongs to a declaration that is also tested elsewhere.
 func sameElsewhere(at string) bool {
-	for _, part := range []string{".responses.latency.", ".pace.first.", ".pace.gap.", ".stream.after.", ".responses.fault.", ".responses.do.", ".responses.webhook", ".else.", "do.add."} {
+	for _, part := range []string{".responses.latency.", ".responses.fault.", ".responses.webhook"} {
 		if strings.Contains(at, part) {
 			return true
 		}
 	}
-	return strings.HasPrefix(at, "endpoint.do.put.") || strings.HasPrefix(at, "endpoint.do.insert.")
+	return false
 }
 
 func rowOf(t *testing.T, kind string) *table.Row {
@@ -225,8 +205,6 @@ func TestNew_FindsMistakes(t *testing.T) {
 		{"a length below 0", func(e *Endpoint) { e.Latency = &Latency{Curve: []Percentile{{Rank: 50, Length: -2}}} }, []string{`latency.p50: GET /x: is a text ("-2ns")`}},
 		{"a rate limit", func(e *Endpoint) { e.RateLimit = &RateLimit{Max: -1} }, []string{"rate-limit.max-requests: GET /x: is a number (-1)"}},
 		{"a capacity of 0", func(e *Endpoint) { e.Capacity = &Capacity{} }, []string{"capacity: GET /x: concurrent is missing"}},
-		{"an unknown change", func(e *Endpoint) { e.Do = []Do{{Verb: "inset", In: "a"}} }, []string{`do[0].inset: GET /x: unknown key (did you mean "insert"?)`}},
-		{"a name of let", func(e *Endpoint) { e.Let = []Setting{{"", "a"}} }, []string{`let."": GET /x: is not a name`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := Endpoint{Path: "/x"}
@@ -369,7 +347,7 @@ func FuzzNew(f *testing.F) {
 			Endpoint{Path: "/", Response: Response{Raw: true, Body: body}},
 			Endpoint{Path: "/", Response: Response{Body: body}},
 			Endpoint{
-				Method: text, Path: key, Host: text, If: text, Let: []Setting{{key, text}}, Do: []Do{{Verb: key, In: text}}, Find: []Find{{Name: key, In: text}}, State: []InState{{Name: key}},
+				Method: text, Path: key, Host: text, If: text, Doc: Doc{Query: []QueryParam{{Name: key, Type: text}}},
 				Responses: []Outcome{{Weight: number, Response: Response{Headers: Headers(key, text, text)}}}, Latency: &Latency{Curve: []Percentile{{Rank: number, Length: time.Duration(number)}}},
 			})
 		if len(spec.Endpoints) < 2 {

@@ -261,7 +261,7 @@ length"
               :fault {:type :error :after "40%" :item {:event :error :data :late}}}}]`,
 			[]item.Endpoint{{Path: textOf("/x"), Group: policy.Group{Fault: &Fault{Type: "error", After: "40%",
 				Item: &item.StreamItem{Event: &failing, Data: &item.Piece{Text: textOf("late")}}}},
-				Response: item.Response{Stream: item.Stream{Heartbeat: 15 * time.Second, Cut: &Cut{Rate: 0.05, Pause: 20 * time.Millisecond},
+				Response: item.Response{Stream: item.Stream{Heartbeat: 15 * time.Second, Cut: &item.Cut{Rate: 0.05, Pause: 20 * time.Millisecond},
 					Pace: &item.Pace{Shared: 2.0 / 60, Gap: &Latency{Curve: []Percentile{{Rank: 50, Length: time.Millisecond}, {Rank: 99, Length: 2 * time.Millisecond}}}},
 					Items: []item.StreamItem{{Data: &item.Piece{JSON: true, Text: textOf(`{"n":"{{loop.index}}"}`)}, Times: textOf("3"), After: &Latency{Min: 5 * time.Millisecond, Max: 5 * time.Millisecond}},
 						{Data: &item.Piece{Text: textOf("end")}, With: "previous"}}}}}}, nil},

@@ -9,18 +9,12 @@ import (
 
 // Endpoint is one method and path with its response, for New. As in a file, all texts of a response
 // and of webhooks may contain placeholders. The zero value of a field means the same as a missing
-// key.
+// key. Endpoints with streams, and those that use rows or scenarios, are declared as a text: see Parse.
 type Endpoint struct {
 	Method string // "" means GET
 	Path   string // such as "/users/:id|int"
 	Host   string // "api.example.com" or "*.example.com"; "" means any
 	If     string // a condition; "" is always true
-
-	State []InState // the states of scenarios in which the endpoint answers
-	Next  []Setting // the states of scenarios that it leads to
-	Find  []Find    // rows that it names, in order: a later one may use earlier ones
-	Let   []Setting // values that are computed once for each request; later ones may use earlier ones
-	Do    []Do      // what it changes
 
 	Response Response
 	// Responses are several responses instead of Response. Select says how one is chosen for each
@@ -60,43 +54,6 @@ type Response struct {
 	External *ExternalBody `key:"external-body"` // used instead of Body if not nil
 	Proxy    *Proxy        // passes the request on if not nil
 	Raw      bool          `key:"template,false"` // turns off placeholders
-
-	Stream      []StreamItem  // what is sent item by item, instead of Body
-	Pace        *Pace         // nil sends all items at once
-	Heartbeat   time.Duration // a comment is sent when a stream has sent nothing for so long; 0 for none
-	MaxDuration time.Duration // how long a stream may last; 0 means 1h if it has no end
-	NoResume    bool          `key:"resume,false"` // Last-Event-ID has no effect
-	Cut         *Cut          // how often the bytes of an item are sent in two parts; nil for never
-}
-
-// StreamItem is one item of a stream, several that a loop or a file makes, or a group.
-type StreamItem struct {
-	Data, Line, Body          any // like Body of a Response
-	Event, ID, Retry, Comment string
-	Separator                 string // "rs" sends a record separator before Line
-	Base64                    string // the bytes of a part of the body, instead of Body
-
-	File  string // its bytes are sent
-	Split string // of File: "lines", "words", a number of bytes, or "" for one piece
-	As    string // of File: "data", "line" or "body" (also "")
-
-	Items []StreamItem // a group, instead of one item
-
-	For   string   // NAME in OPERAND: an item for each element of a list
-	Times string   // how many items: an operand, or "forever"
-	If    string   // a condition; "" is always true
-	After *Latency // from the item before it, instead of the gap; nil means the gap
-	With  string   // "next" or "previous": it is sent together with that item
-}
-
-// Pace says when the items of a stream are sent.
-type Pace struct {
-	First  *Latency // from the request to the first item; nil means the latency of the endpoint
-	Gap    *Latency // from one item to the next; nil for none
-	Shared string   // how many items all streams of the endpoint send together, such as "20000/s"
-	Head   string   // "at-once" sends status and headers before the first item is due
-	From   string   // a table of measured times with columns first and gap, instead of First and Gap
-	Unit   string   // of the numbers in that table: "ns", "us", "ms" or "s"
 }
 
 // Header is one header line. A header that is repeated consists of several Headers.
@@ -152,7 +109,6 @@ type Outcome struct {
 	Latency  *Latency  // nil means the latency of the endpoint, the zero Latency means none
 	Fault    *Fault    // nil means the fault of the endpoint
 	Webhooks []Webhook // nil means those of the endpoint, an empty slice means none
-	Do       []Do      // nil means those of the endpoint, an empty slice means none
 }
 
 // RateLimit limits how many requests with the same key an endpoint answers in a window.
@@ -175,7 +131,6 @@ type Webhook struct {
 	On any
 
 	Delay   time.Duration `key:"sleep-time"` // from the response; 0 means a minute, AtOnce means none
-	At      string        // "start" sends it with the first item of a stream; "" when the stream has ended
 	Timeout time.Duration // of one attempt; 0 means 10s
 	Retry   *Retry        // nil means one attempt
 	Sign    *Sign         // nil means no signature
@@ -202,8 +157,6 @@ type (
 	Percentile = policy.Percentile
 	// Fault is a way in which a response goes wrong.
 	Fault = policy.Fault
-	// Cut says how often the bytes of an item of a stream are sent in two parts.
-	Cut = item.Cut
 	// Capacity limits how many requests of an endpoint are served concurrently, and how many wait
 	// in a queue.
 	Capacity = policy.Capacity

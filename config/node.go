@@ -14,8 +14,8 @@ import (
 
 // nodeWriter writes the nodes that a file with an endpoint would have. A field is written under its
 // key unless it has its zero value. Tags say what does not follow from its name:
-//   - key is the key; "a.b" is one in a map of its own, "" writes the keys of a struct into the map
-//     around it, "-" writes nothing, and the boolean after a comma is written for true
+//   - key is the key; "" writes the keys of a struct into the map around it, "-" writes nothing, and
+//     the boolean after a comma is written for true
 //   - given names a field that, if true, writes a zero value as well
 type nodeWriter struct {
 	d   *table.Decoder
@@ -55,10 +55,6 @@ func (w *nodeWriter) node(v reflect.Value, key string) *syntax.Node {
 		return w.text(x.String())
 	case []Header:
 		return w.headers(x, key)
-	case Do:
-		change := w.scalar(syntax.MapNode, "")
-		w.add(change, x.Verb, w.declaration(v, table.Under(key, x.Verb)))
-		return change
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -115,12 +111,7 @@ func (w *nodeWriter) fields(n *syntax.Node, v reflect.Value, key string) {
 			w.fields(n, value, key)
 			continue
 		}
-		outer, inner, nested := strings.Cut(name, ".")
-		at := table.Under(key, outer)
-		if nested {
-			at = table.Under(at, inner)
-		}
-		one := w.node(value, at)
+		one := w.node(value, table.Under(key, name))
 		given, tagged := f.Tag.Lookup("given")
 		switch {
 		case one == nil && tagged && v.FieldByName(given).Bool():
@@ -128,12 +119,7 @@ func (w *nodeWriter) fields(n *syntax.Node, v reflect.Value, key string) {
 		case one != nil && word != "":
 			one = w.scalar(syntax.BoolNode, word)
 		}
-		if nested && one != nil {
-			around := w.scalar(syntax.MapNode, "")
-			w.add(around, inner, one)
-			one = around
-		}
-		w.add(n, outer, one)
+		w.add(n, name, one)
 	}
 }
 
@@ -143,40 +129,25 @@ func isUnused(of, field reflect.Value) bool {
 	return isEndpoint && e.Responses != nil && field.Type() == reflect.TypeFor[Response]() && field.IsZero()
 }
 
-// list returns the node of a slice: a list, or for structs with a Name the map of these names.
+// list returns the node of a slice: a list, or for query parameters a map.
 func (w *nodeWriter) list(v reflect.Value, key string) *syntax.Node {
 	n := w.scalar(syntax.ListNode, "")
-	of := v.Type().Elem()
-	if of == reflect.TypeFor[Percentile]() {
+	switch all := v.Interface().(type) {
+	case []Percentile:
 		return nil // they are keys of their own
-	}
-	named := of.Kind() == reflect.Struct && of.Field(0).Name == "Name"
-	if named {
+	case []QueryParam:
 		n.Kind = syntax.MapNode
+		for _, q := range all {
+			w.add(n, q.Name, w.text(q.Type))
+		}
+		return n
 	}
 	for i := range v.Len() {
-		switch one := v.Index(i); {
-		case !named:
-			item := w.node(one, fmt.Sprintf("%s[%d]", key, i))
-			if item == nil { // a zero value keeps its place
-				item = w.simple(one)
-			}
-			n.Items = append(n.Items, item)
-		case of.NumField() == 2:
-			name := one.Field(0).String()
-			value := w.node(one.Field(1), table.Under(key, name))
-			if value == nil && one.Field(1).Kind() == reflect.Interface {
-				value = w.scalar(syntax.NullNode, "")
-			} else if value == nil {
-				value = w.text("")
-			}
-			w.add(n, name, value)
-		default:
-			name := one.Field(0).String()
-			value := w.declaration(one, table.Under(key, name))
-			value.Entries = value.Entries[min(len(value.Entries), 1):] // without the name
-			w.add(n, name, value)
+		item := w.node(v.Index(i), fmt.Sprintf("%s[%d]", key, i))
+		if item == nil { // a zero value keeps its place
+			item = w.simple(v.Index(i))
 		}
+		n.Items = append(n.Items, item)
 	}
 	return n
 }
@@ -208,8 +179,6 @@ func (w *nodeWriter) value(x any, key string) *syntax.Node {
 		return w.text(x)
 	case []byte:
 		return w.text(string(x))
-	case StreamItem, *StreamItem:
-		return w.node(reflect.ValueOf(x), key)
 	}
 	data, err := json.Marshal(x)
 	if err != nil {

@@ -76,11 +76,11 @@ func TestStart_SeveralServersInOneProcess(t *testing.T) {
 // A condition is evaluated once for each request, so that what it counts is right, whichever goroutine answers.
 func TestStart_EvaluatesConditionsOnce(t *testing.T) {
 	const condition = `counter("tries") > 0`
-	server := started(t, config.New(
-		config.Endpoint{Path: "/let", If: condition, Let: []config.Setting{{Name: "a", Value: "b"}}, Response: config.Response{Body: "{{a}}"}},
+	const let = `[{"endpoint": {"path": "/let", "if": "counter('tries') > 0", "let": {"a": "b"}, "response": {"body": "{{a}}"}}}]`
+	server := started(t, config.Join(config.Parse("let.json", []byte(let)), config.New(
 		config.Endpoint{Path: "/late", If: condition, Latency: &config.Latency{Min: time.Millisecond, Max: time.Millisecond}},
 		config.Endpoint{Path: "/tries", Response: config.Response{Body: `{{counter("tries")}}`}},
-	), listener.Options{})
+	)), listener.Options{})
 	for range 5 {
 		conn := dial(t, server, "")
 		for range 3 {

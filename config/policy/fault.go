@@ -32,7 +32,7 @@ type Fault struct {
 	// "" means before the head for reset, empty and malformed, and otherwise after half of the items.
 	After    string
 	AfterPos syntax.Pos `key:"-"`
-	// Item is what the fault error sends in place of the next item: a StreamItem, or a map with its keys.
+	// Item is what the fault error sends in place of the next item, a map with the keys of one.
 	// Decoding makes an *item.StreamItem of it.
 	Item any
 }
