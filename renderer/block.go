@@ -19,12 +19,12 @@ func (p *parser) block(nodes []node, t tag, depth int) []node {
 // must end in the same place: a quote opened in only one arm would leave the rest neither inside
 // nor outside a JSON string (see settle).
 func (p *parser) ifBlock(nodes []node, t tag, depth int) []node {
-	n := node{kind: branchNode, offset: t.offset}
+	n := node{kind: branchNode}
 	before := p.place
 	var ends []place
 	open := t
 	for {
-		a := arm{offset: open.offset}
+		a := arm{}
 		if open.word != "else" {
 			a.cond = p.condition(open)
 		}
@@ -113,7 +113,7 @@ func (p *parser) forBlock(nodes []node, t tag, depth int) []node {
 	sc.next()
 	keyword := sc.tok
 	sc.next()
-	n := node{kind: loopNode, offset: t.offset, loop: len(p.loops)}
+	n := node{kind: loopNode, loop: len(p.loops)}
 	ok := false
 	switch {
 	case variable.kind != wordToken || !keyword.word("in"):

@@ -88,8 +88,6 @@ type cond struct {
 	left, right expr           // the operands of a comparison; only left for testTruth
 	conds       []cond         // for and, or, not
 	pattern     *regexp.Regexp // for matches
-	text        string         // as written
-	operands    [2]string      // for a comparison, as written
 }
 
 // every reports whether all operands of the condition are of a kind.
@@ -185,7 +183,6 @@ func (s *scanner) and(depth int) (cond, bool) {
 
 // joined parses conditions separated by the given word.
 func (s *scanner) joined(word string, t test, depth int, part func(*scanner, int) (cond, bool)) (cond, bool) {
-	begin := s.tok.offset
 	first, ok := part(s, depth)
 	if !ok || !s.tok.word(word) {
 		return first, ok
@@ -199,7 +196,6 @@ func (s *scanner) joined(word string, t test, depth int, part func(*scanner, int
 		}
 		c.conds = append(c.conds, next)
 	}
-	c.text = s.written(begin)
 	return c, true
 }
 
@@ -212,7 +208,7 @@ func (s *scanner) not(depth int) (cond, bool) {
 	case s.tok.word("not"):
 		s.next()
 		inner, ok := s.not(depth + 1)
-		return cond{test: testNot, conds: []cond{inner}, text: "not " + inner.text}, ok
+		return cond{test: testNot, conds: []cond{inner}}, ok
 	case s.tok.is("("):
 		s.next()
 		inner, ok := s.or(depth + 1)
@@ -224,11 +220,6 @@ func (s *scanner) not(depth int) (cond, bool) {
 		return inner, ok
 	}
 	return s.comparison()
-}
-
-// written returns the text from begin to the next token.
-func (s *scanner) written(begin int) string {
-	return strings.TrimSpace(s.text.Value[begin:s.tok.offset])
 }
 
 // comparison parses OPERAND, or OPERAND OPERATOR OPERAND.
@@ -243,7 +234,7 @@ func (s *scanner) comparison() (cond, bool) {
 		}
 		s.fail(begin, "%q is not a variable%s; expected a variable, or a text in quotes", word, hint)
 	}
-	c := cond{left: left, text: s.written(begin)}
+	c := cond{left: left}
 	if s.lone = s.tok.kind != operator; !ok || s.lone {
 		return c, ok
 	}
@@ -256,7 +247,6 @@ func (s *scanner) comparison() (cond, bool) {
 	}
 	at := s.tok
 	c.right, ok = s.conditionOperand()
-	c.operands, c.text = [2]string{c.text, s.written(at.offset)}, s.written(begin)
 	if !ok || c.test != testMatches {
 		return c, ok
 	}

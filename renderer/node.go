@@ -12,19 +12,17 @@ const (
 
 // node is one step of a template.
 type node struct {
-	kind   nodeKind
-	write  writer // outputNode: how its value is written
-	text   string // literalNode
-	expr   *expr  // outputNode: the value; loopNode: the array
-	arms   []arm  // branchNode
-	body   []node // loopNode
-	loop   int    // loopNode: its index in frame.turns
-	offset int    // branchNode, loopNode: offset of its tag in the text
+	kind  nodeKind
+	write writer // outputNode: how its value is written
+	text  string // literalNode
+	expr  *expr  // outputNode: the value; loopNode: the array
+	arms  []arm  // branchNode
+	body  []node // loopNode
+	loop  int    // loopNode: its index in frame.turns
 }
 
 // arm is one branch of an if; a nil condition means else.
 type arm struct {
-	offset int // offset of its tag in the text
-	cond   *cond
-	body   []node
+	cond *cond
+	body []node
 }

