@@ -73,10 +73,10 @@ func (a *Admin) ofFleet(next http.HandlerFunc) http.HandlerFunc {
 // showReplica returns the state of this replica. It needs no fleet, so that a command can
 // coordinate servers that know nothing of each other.
 func (a *Admin) showReplica(w http.ResponseWriter, _ *http.Request) {
-	v, window := a.sampler.Current(), a.sampler.Window()
+	v := a.sampler.Current()
 	run, _ := a.runs.Active()
 	one := fleet.Replica{
-		Instance: a.instance, Version: a.opts.Build.Version, CPUs: runtime.NumCPU(), CPULimit: window.CPULimit, Fingerprint: a.runs.Fingerprint(),
+		Instance: a.instance, Version: a.opts.Build.Version, CPUs: runtime.NumCPU(), CPULimit: a.sampler.CPULimit(), Fingerprint: a.runs.Fingerprint(),
 		Trusted: v.Trusted, Reasons: v.Codes(), Since: a.begun.UTC(), Run: run, Why: a.unready(),
 	}
 	one.Ready = one.Why == ""

@@ -15,21 +15,20 @@ import (
 
 // shownSamples contains the figures on which the verdict is based.
 type shownSamples struct {
-	Samples   []verdict.Sample `json:"samples" doc:"one sample a second, the oldest first"`
-	Window    verdict.Sample   `json:"window" doc:"the ten seconds of the verdict as one sample"`
-	Endpoints []verdict.Busy   `json:"endpoints" doc:"the busiest endpoints of each second"`
+	Samples []verdict.Sample `json:"samples" doc:"one sample a second, the oldest first"`
 }
 
-// showSamples returns the last samples, the window of the verdict, and the busiest endpoints of
-// each second. ?last=N sets how many, 300 by default; ?after=TIME selects only later samples.
+// samplesShown is how many samples are shown by default.
+const samplesShown = 300
+
+// showSamples returns the last samples. ?last=N sets how many; ?after=TIME selects only later samples.
 func (a *Admin) showSamples(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
-	last, after := q.number("last", verdict.BusiestKept, 1, verdict.SamplesKept), q.time("after", false)
+	last, after := q.number("last", samplesShown, 1, verdict.SamplesKept), q.time("after", false)
 	if q.refused(w) {
 		return
 	}
-	samples, endpoints := a.sampler.Latest(last, after)
-	respond(w, http.StatusOK, shownSamples{samples, a.sampler.Window(), endpoints})
+	respond(w, http.StatusOK, shownSamples{a.sampler.Latest(last, after)})
 }
 
 // shownRuns contains the runs that are kept.

@@ -12,13 +12,12 @@ import (
 
 // shownCounts contains the counters of one endpoint. Durations are in milliseconds.
 type shownCounts struct {
-	ID       string         `json:"id,omitempty" doc:"ID of the endpoint"`
-	Endpoint string         `json:"endpoint,omitempty" doc:"method and path"`
-	Host     string         `json:"host,omitempty" doc:"host that the endpoint is limited to"`
-	If       string         `json:"if,omitempty" doc:"condition of the endpoint"`
-	Requests uint64         `json:"requests" doc:"requests that were answered"`
-	Statuses map[int]uint64 `json:"statuses" doc:"responses by status; 499 if the client left before the response"`
-	verdict.ErrorKinds
+	ID       string            `json:"id,omitempty" doc:"ID of the endpoint"`
+	Endpoint string            `json:"endpoint,omitempty" doc:"method and path"`
+	Host     string            `json:"host,omitempty" doc:"host that the endpoint is limited to"`
+	If       string            `json:"if,omitempty" doc:"condition of the endpoint"`
+	Requests uint64            `json:"requests" doc:"requests that were answered"`
+	Statuses map[int]uint64    `json:"statuses" doc:"responses by status; 499 if the client left before the response"`
 	Failed   verdict.Failed    `json:"failed" doc:"requests that a client saw fail, each counted once"`
 	In       uint64            `json:"bytes_in" doc:"bytes of request bodies"`
 	Out      uint64            `json:"bytes_out" doc:"bytes of response bodies"`
@@ -57,7 +56,7 @@ func shownCountsOf(c *record.EndpointCounts) shownCounts {
 		Total: verdict.SpreadOf(c.Total), Service: verdict.SpreadOf(c.Service),
 	}
 	if c.Endpoint != "" { // other statuses are not declared
-		s.ErrorKinds, s.Failed = verdict.ErrorKindsOf(c), verdict.FailedOf(c)
+		s.Failed = verdict.FailedOf(c)
 	}
 	some := func(of histogram.Snapshot) *verdict.Spread {
 		if of.Count == 0 {

@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"reflect"
 	"slices"
 	"time"
 
@@ -33,7 +32,7 @@ type block struct {
 // portion is what happened in a block, to all requests or to those of one endpoint.
 type portion struct {
 	requests uint64
-	errors   verdict.ErrorKinds
+	failed   uint64
 	times    verdict.Times[histogram.Snapshot] // coarse
 }
 
@@ -44,10 +43,10 @@ func coarse(times *verdict.Times[histogram.Snapshot]) verdict.Times[histogram.Sn
 // blockOf returns the block between two readings, of which s is the sample.
 func blockOf(before, after *verdict.Reading, s *verdict.Sample) block {
 	times := s.Distributions()
-	b := block{seconds: s.Seconds, all: portion{s.Requests, s.ErrorKinds, coarse(&times)}, endpoints: map[string]*portion{}}
+	b := block{seconds: s.Seconds, all: portion{s.Requests, s.Failed.All, coarse(&times)}, endpoints: map[string]*portion{}}
 	for _, c := range record.Busiest(&before.Counts, &after.Counts, endpointsInBlock) {
 		times := verdict.TimesOf(&c)
-		b.endpoints[c.ID] = &portion{c.Requests, verdict.ErrorKindsOf(&c), coarse(&times)}
+		b.endpoints[c.ID] = &portion{c.Requests, verdict.FailedOf(&c).All, coarse(&times)}
 	}
 	b.others = len(b.endpoints) == endpointsInBlock
 	return b
@@ -71,8 +70,7 @@ func (p *portion) join(q *portion) portion {
 	if q == nil {
 		return *p
 	}
-	joined := portion{requests: p.requests + q.requests, errors: p.errors}
-	verdict.Merge(&joined.errors, &q.errors)
+	joined := portion{requests: p.requests + q.requests, failed: p.failed + q.failed}
 	joined.times = verdict.SumOf([]*verdict.Times[histogram.Snapshot]{&p.times, &q.times})
 	return joined
 }
@@ -125,13 +123,10 @@ func (b blocks) dependences(id string, times *verdict.Times[histogram.Snapshot])
 		counted[i] = statistics.Block{All: b.all[i].seconds, Counted: float64(p.requests)}
 	}
 	put("rate", statistics.Counts(counted))
-	kinds := reflect.TypeFor[verdict.ErrorKinds]()
-	for k := range kinds.NumField() {
-		for i, p := range parts {
-			counted[i] = statistics.Block{All: float64(p.requests), Counted: float64(reflect.ValueOf(p.errors).Field(k).Uint())}
-		}
-		put(kinds.Field(k).Tag.Get("json"), statistics.Shares(counted))
+	for i, p := range parts {
+		counted[i] = statistics.Block{All: float64(p.requests), Counted: float64(min(p.failed, p.requests))}
 	}
+	put("failed", statistics.Shares(counted))
 	for t, whole := range times.All() {
 		if whole.Count == 0 {
 			continue

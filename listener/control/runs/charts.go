@@ -99,7 +99,6 @@ func plans() []plan {
 		{"Injected latency", "The declared latency as it was drawn, of the requests that have one", msText, []curve{{name: "p99", field: "InjectedP99"}, {name: "p50", field: "InjectedP50"}}},
 		{"Injection error", "How much later than the declared latency responses were ready", msText, []curve{{name: "p99", field: "InjectionErrorP99"}}},
 		{"Lateness of items", "How late items of streams were that follow the first one", msText, []curve{{name: "p99", field: "StreamGapErrorP99"}}},
-		{"Errors a second", "Responses with status 500 or above, by their origin", rateText, []curve{{name: "declared", field: "DeclaredErrors"}, {name: "injected", field: "InjectedErrors"}, {name: "the server's own", field: "OwnErrors"}}},
 		{"Faults and limits a second", "Responses with a fault, and requests that a limit refused", rateText, []curve{{name: "faults", field: "Faults"}, {name: "refused by limits", field: "Limited"}}},
 		{"Webhook lag", "How late first attempts of webhooks were", msText, []curve{{name: "p99", field: "WebhookLagP99"}}},
 		{"In flight and pending", "Requests without a response yet, and webhooks that are not sent yet", rateText, []curve{{name: "requests in flight", field: "InFlight"}, {name: "webhooks pending", field: "WebhooksPending"}}},

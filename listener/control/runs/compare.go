@@ -15,25 +15,14 @@ import (
 
 // Comparison compares two runs.
 type Comparison struct {
-	A       RunEntry     `json:"a" doc:"the first run"`
-	B       RunEntry     `json:"b" doc:"the second run"`
-	Text    string       `json:"text" doc:"what changed and by how much, in a sentence"`
-	Remarks []string     `json:"remarks" doc:"why the two runs cannot be compared as they are"`
-	Reasons []ReasonPair `json:"reasons" doc:"reasons not to trust the timing of either run, ordered by how long they held in a, then in b"`
-	// Explanations are not reasons by themselves.
-	Explanations []ReasonPair     `json:"explanations" doc:"possible causes of a reason in either run, in the same order"`
-	Total        TotalDifferences `json:"total" doc:"figures of the whole runs"`
-	Endpoints    []EndpointPair   `json:"endpoints" doc:"endpoints of a, the busiest first, then those only in b"`
+	A         RunEntry         `json:"a" doc:"the first run"`
+	B         RunEntry         `json:"b" doc:"the second run"`
+	Text      string           `json:"text" doc:"what changed and by how much, in a sentence"`
+	Remarks   []string         `json:"remarks" doc:"why the two runs cannot be compared as they are"`
+	Total     TotalDifferences `json:"total" doc:"figures of the whole runs"`
+	Endpoints []EndpointPair   `json:"endpoints" doc:"endpoints of a, the busiest first, then those only in b"`
 
 	sides [2]*Report
-}
-
-// ReasonPair is a reason, or an explanation, that held in one of two runs or in both. The side of a
-// run in which it did not hold is nil.
-type ReasonPair struct {
-	Code string    `json:"code" doc:"code of the reason"`
-	A    *RunCause `json:"a" doc:"in the first run; null if it did not hold"`
-	B    *RunCause `json:"b" doc:"in the second run; null if it did not hold"`
 }
 
 // TotalDifferences contains the figures of two whole runs.
@@ -67,11 +56,8 @@ type EndpointPair struct {
 type Differences struct {
 	Requests          Pair `json:"requests" doc:"requests that were answered" short:"Requests" row:"Requests" unit:"count" of:"Requests"`
 	Rate              Pair `json:"rate" doc:"requests a second" row:"Requests a second" unit:"rate" more:"higher" of:"Rate"`
-	Errors            Pair `json:"errors" doc:"share of answers with status 500 or above" of:"Errors/Requests"`
 	Failed            Pair `json:"failed" doc:"share of requests that a client saw fail" short:"Failed" row:"Failed requests" unit:"share" more:"worse" of:"Failed.All/Requests"`
-	DeclaredErrors    Pair `json:"errors_declared" doc:"share of answers with status 500 or above that are declared as responses" row:"Declared errors" unit:"share" more:"worse" of:"DeclaredErrors/Requests"`
-	InjectedErrors    Pair `json:"errors_injected" doc:"share of answers with status 500 or above that are injected as faults" row:"Injected errors" unit:"share" more:"worse" of:"InjectedErrors/Requests"`
-	OwnErrors         Pair `json:"errors_own" doc:"share of answers with status 500 or above that the server gave in place of what is declared" row:"Own errors" unit:"share" more:"worse" of:"OwnErrors/Requests"`
+	OwnErrors         Pair `json:"failed_own" doc:"share of answers with status 500 or above that the server gave in place of what is declared" row:"Own errors" unit:"share" more:"worse" of:"Failed.Own/Requests"`
 	TotalP50          Pair `json:"total_p50" doc:"median of the response time" short:"Response time p50" row:"Response time p50" unit:"ms" more:"worse" of:"Total.P50"`
 	TotalP90          Pair `json:"total_p90" doc:"90th percentile of the response time" row:"Response time p90" unit:"ms" more:"worse" of:"Total.P90"`
 	TotalP95          Pair `json:"total_p95" doc:"95th percentile of the response time" row:"Response time p95" unit:"ms" more:"worse" of:"Total.P95"`
@@ -229,7 +215,7 @@ func fill(into any, a, b *source) {
 
 // Compare compares two reports.
 func Compare(a, b *Report) *Comparison {
-	c := Comparison{A: a.Entry(), B: b.Entry(), Remarks: remarksOn(a, b), Reasons: causePairs(a.Verdict.Reasons, b.Verdict.Reasons), Explanations: causePairs(a.Verdict.Explanations, b.Verdict.Explanations), Endpoints: []EndpointPair{}, sides: [...]*Report{a, b}}
+	c := Comparison{A: a.Entry(), B: b.Entry(), Remarks: remarksOn(a, b), Endpoints: []EndpointPair{}, sides: [...]*Report{a, b}}
 	fill(&c.Total, a.source(), b.source())
 	for _, p := range paired(a.Endpoints, b.Endpoints) {
 		named := cmp.Or(p[0], p[1])
@@ -260,24 +246,12 @@ func paired(a, b []EndpointReport) (pairs [][2]*EndpointReport) {
 	return pairs
 }
 
-// endpointFigures is an endpoint with a figure that its report does not contain.
-type endpointFigures struct {
-	EndpointReport
-	Errors uint64
-}
-
 // source returns the figures of an endpoint, or nil for a nil endpoint.
 func (e *EndpointReport) source(seconds float64) *source {
 	if e == nil {
 		return nil
 	}
-	all := endpointFigures{EndpointReport: *e}
-	for status, n := range e.Statuses {
-		if status >= 500 {
-			all.Errors += n
-		}
-	}
-	return &source{&all, seconds, e.Dependences}
+	return &source{e, seconds, e.Dependences}
 }
 
 // totalFigures is a whole run with a figure that its report does not contain.
@@ -380,22 +354,6 @@ func (t *tested) judged() int {
 func (t *tested) size() float64 {
 	a, b := math.Abs(*t.A.Value), math.Abs(*t.B.Value)
 	return math.Abs(*t.Difference) / max(min(a, b), 1e-9)
-}
-
-// causePairs returns the reasons, or the explanations, of both runs in pairs.
-func causePairs(a, b []RunCause) []ReasonPair {
-	pairs := []ReasonPair{}
-	for i := range a {
-		pairs = append(pairs, ReasonPair{Code: a[i].Code, A: &a[i]})
-	}
-	for i := range b {
-		if at := slices.IndexFunc(pairs, func(p ReasonPair) bool { return p.Code == b[i].Code }); at >= 0 {
-			pairs[at].B = &b[i]
-			continue
-		}
-		pairs = append(pairs, ReasonPair{Code: b[i].Code, B: &b[i]})
-	}
-	return pairs
 }
 
 // remarksOn returns what makes a comparison of two runs questionable.

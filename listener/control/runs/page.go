@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"html/template"
 	"math"
-	"reflect"
 	"strconv"
 	"sync"
 
@@ -46,13 +45,13 @@ func Hash(content string) string {
 var reportTemplates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"count": wording.Thousands[uint64], "rate": rateText, "clock": clockText, "round": math.Round, "moment": momentText, "share": shareText, "ms": msText, "short": verdict.Short,
-		"part": partText, "stacked": stacked, "shortened": shortened, "failed": failedTexts, "legible": legible, "path": breakable, "rows": rows,
+		"part": partText, "stacked": stacked, "shortened": shortened, "failed": failedTexts, "path": breakable, "rows": rows,
 		"seconds": func(s float64) string { return "for " + verdict.Short(s) + " s" },
 		"figure":  func(f statistics.Figure) string { return intervalText(&f, msText) },
 		"add1":    func(i int) int { return i + 1 },
 		"signed":  func(n int64) string { return wording.Thousands(uint64(max(n, 0))) },
 		"cores":   func(figure *float64) string { return figureText(figure, verdict.Short) },
-		"style":   Style, "script": Script, "figures": (*Report).figures, "shaded": (*Report).shaded, "grouped": grouped,
+		"style":   Style, "script": Script, "shaded": (*Report).shaded, "grouped": grouped,
 		"main": func(r *Report) []view { return r.curves("main", mainPlans(), true) },
 		"more": func(r *Report) []view { return r.curves("more", plans(), false) },
 		"bars": (*Report).distributions, "findings": (*Comparison).findings, "charts": (*Comparison).charts,
@@ -76,33 +75,6 @@ func Script() template.JS { return template.JS(Shared("reading.js")) }
 
 // Page returns the report as a page that loads nothing.
 func (r *Report) Page() ([]byte, error) { return rendered("report.html", r) }
-
-// moreFigures are shown in addition to those that are compared: name, field, unit and explanation.
-var moreFigures = [...][4]string{
-	{"Requests by HTTP/2", "Protocols.H2", "count", "requests in streams of HTTP/2"}, {"Requests by HTTP/1.0", "Protocols.HTTP10", "count", "requests by HTTP/1.0"},
-	{"Probe p99", "Probe.P99", "ms", "how late a goroutine that was due at a random time ran"}, {"Echo p99", "Echo.P99", "ms", "how long the server took to connect to itself and send a byte there and back"},
-	{"Bytes received", "In", "count", "bytes of request bodies"}, {"Bytes sent", "Out", "count", "bytes of response bodies"},
-}
-
-// figureRow is a figure of the whole run, with what it means.
-type figureRow struct{ Name, Text, About string }
-
-// figures returns the figures of the whole run.
-func (r *Report) figures() (list []figureRow) {
-	total := r.source()
-	add := func(name, path, unit, json, about string) {
-		list = append(list, figureRow{name, intervalText(total.figure(path, json), units[unit]), about})
-	}
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[TotalDifferences]()) {
-		if name := f.Tag.Get("row"); name != "" && !(isOfStreams(&f) && r.Total.StreamItems == 0) {
-			add(name, f.Tag.Get("of"), f.Tag.Get("unit"), f.Tag.Get("json"), f.Tag.Get("doc"))
-		}
-	}
-	for _, f := range moreFigures {
-		add(f[0], f[1], f[2], "", f[3])
-	}
-	return list
-}
 
 // unmatchedGroup are unmatched requests with the same nearest endpoint, or all without one. The most
 // frequent is its UnmatchedReport, with the number of all.

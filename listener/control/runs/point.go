@@ -14,16 +14,12 @@ type Point struct {
 	Seconds float64 `json:"seconds" merge:"-" doc:"seconds that the point covers"`
 	Trusted bool    `json:"trusted" doc:"whether the timing can be trusted, by the verdict on the seconds up to here"`
 
-	Rate           float64 `json:"rate" doc:"requests a second"`
-	Arrivals       float64 `json:"arrivals" doc:"requests that arrived, a second"`
-	Errors         float64 `json:"errors" doc:"answers with status 500 or above, a second"`
-	DeclaredErrors float64 `json:"errors_declared" doc:"errors declared as responses, a second"`
-	InjectedErrors float64 `json:"errors_injected" doc:"errors injected as faults, a second"`
-	OwnErrors      float64 `json:"errors_own" doc:"the server's own errors, a second"`
-	Unmatched      float64 `json:"unmatched" doc:"unmatched requests a second"`
-	Faults         float64 `json:"faults" doc:"faults a second"`
-	Limited        float64 `json:"limited" doc:"requests that rate limits and capacities refused, a second"`
-	InFlight       float64 `json:"in_flight" merge:"level" doc:"highest number of requests in flight"`
+	Rate      float64 `json:"rate" doc:"requests a second"`
+	Arrivals  float64 `json:"arrivals" doc:"requests that arrived, a second"`
+	Unmatched float64 `json:"unmatched" doc:"unmatched requests a second"`
+	Faults    float64 `json:"faults" doc:"faults a second"`
+	Limited   float64 `json:"limited" doc:"requests that rate limits and capacities refused, a second"`
+	InFlight  float64 `json:"in_flight" merge:"level" doc:"highest number of requests in flight"`
 
 	// Each figure below is the largest of the seconds of the point, except Throttled, which is
 	// their sum. A duration is nil if nothing was timed.
@@ -56,8 +52,8 @@ func pointOf(s *verdict.Sample, at float64, trusted bool) Point {
 	}
 	return Point{
 		At: at, Seconds: s.Seconds, Trusted: trusted,
-		Rate: s.Rate, Arrivals: s.ArrivalRate, Errors: each(s.Errors),
-		DeclaredErrors: each(s.DeclaredErrors), InjectedErrors: each(s.InjectedErrors), OwnErrors: each(s.OwnErrors), Unmatched: each(s.Unmatched), Faults: each(s.Faults), Limited: each(s.Limited + s.Refused),
+		Rate: s.Rate, Arrivals: s.ArrivalRate,
+		Unmatched: each(s.Unmatched), Faults: each(s.Faults), Limited: each(s.Limited + s.Refused),
 		InFlight:    float64(s.InFlight),
 		FailedShare: failed, TotalP50: timed(s.Total, s.Total.P50), TotalP99: timed(s.Total, s.Total.P99),
 		OwnP50: timed(s.Own, s.Own.P50), OwnP99: timed(s.Own, s.Own.P99),

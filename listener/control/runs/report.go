@@ -114,14 +114,13 @@ type Configuration struct {
 
 // EndpointReport contains the figures of one endpoint in a run.
 type EndpointReport struct {
-	ID       string         `json:"id" doc:"ID of the endpoint"`
-	Endpoint string         `json:"endpoint" doc:"method and path"`
-	Host     string         `json:"host,omitempty" doc:"host that the endpoint is limited to"`
-	If       string         `json:"if,omitempty" doc:"condition of the endpoint"`
-	Requests uint64         `json:"requests" doc:"requests that it answered"`
-	Rate     float64        `json:"rate" doc:"requests a second"`
-	Statuses map[int]uint64 `json:"statuses" doc:"responses by status"`
-	verdict.ErrorKinds
+	ID             string            `json:"id" doc:"ID of the endpoint"`
+	Endpoint       string            `json:"endpoint" doc:"method and path"`
+	Host           string            `json:"host,omitempty" doc:"host that the endpoint is limited to"`
+	If             string            `json:"if,omitempty" doc:"condition of the endpoint"`
+	Requests       uint64            `json:"requests" doc:"requests that it answered"`
+	Rate           float64           `json:"rate" doc:"requests a second"`
+	Statuses       map[int]uint64    `json:"statuses" doc:"responses by status"`
 	Failed         verdict.Failed    `json:"failed" doc:"requests that a client saw fail, each counted once"`
 	Faults         map[string]uint64 `json:"faults" doc:"responses with a declared fault, by fault, without injected errors"`
 	Limited        uint64            `json:"limited" doc:"requests answered with 429 by a rate limit"`
@@ -235,7 +234,7 @@ func (e *EndpointReport) compareDeclared() {
 func endpointReport(c *record.EndpointCounts, seconds float64, d Dependences) EndpointReport {
 	return EndpointReport{
 		ID: c.ID, Endpoint: c.Endpoint, Host: c.Host, If: c.If, Requests: c.Requests, Rate: verdict.PerSecond(c.Requests, seconds), Statuses: c.Statuses, Faults: c.DeclaredFaults(),
-		ErrorKinds: verdict.ErrorKindsOf(c), Failed: verdict.FailedOf(c), Limited: c.Limited, Refused: c.Refused, In: c.In, Out: c.Out,
+		Failed: verdict.FailedOf(c), Limited: c.Limited, Refused: c.Refused, In: c.In, Out: c.Out,
 		Total: quantilesOf(c.Total, "total", d), Own: quantilesOf(c.Service, "own", d), Upstream: quantilesOf(c.Upstream, "upstream", d), UpstreamWait: quantilesOf(c.UpstreamWait, "upstream_wait", d),
 		Injected: quantilesOf(c.Injected, "injected", d), InjectionError: quantilesOf(c.InjectionError, "injection_error", d), Dependences: d,
 		StreamReport: StreamReport{

@@ -8,14 +8,10 @@ import (
 	"io"
 	"maps"
 	"math"
-	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	text "text/template"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"mockserver/internal/statistics"
 	"mockserver/internal/wording"
@@ -82,25 +78,6 @@ func stacked(text string) template.HTML {
 		}
 	}
 	return template.HTML(html.EscapeString(figure) + " <small>(" + html.EscapeString(more) + "</small>")
-}
-
-// encodedLetters matches sequences of percent-encoded bytes outside ASCII.
-var encodedLetters = regexp.MustCompile("(?:%[89A-Fa-f][0-9A-Fa-f])+")
-
-// legible decodes percent-encoded letters in a path, as address bars do. Anything that is not a
-// letter, mark, number, punctuation or symbol stays encoded, since it might hide or reverse the
-// text around it. The admin page does the same.
-func legible(text string) string {
-	return encodedLetters.ReplaceAllStringFunc(text, func(encoded string) string {
-		letters, err := url.PathUnescape(encoded)
-		odd := func(r rune) bool {
-			return !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S) && r != '\u200d'
-		}
-		if err != nil || !utf8.ValidString(letters) || strings.ContainsFunc(letters, odd) {
-			return encoded
-		}
-		return letters
-	})
 }
 
 // breakable allows line breaks after the slashes of a path rather than within words.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -33,9 +32,8 @@ type Served struct {
 func Endpoints(spec *config.Spec) []Served {
 	all := make([]Served, len(spec.Endpoints)+len(spec.WebSockets))
 	ids := identities(spec)
-	conditions := conditions(ids)
 	for i, id := range ids {
-		all[i] = Served{ID: id.id(), If: conditions[i], Name: id.name, Index: i}
+		all[i] = Served{ID: id.id(), If: secret.Condition(id.condition), Name: id.name, Index: i}
 		if n := len(spec.Endpoints); i < n {
 			all[i].Endpoint = &spec.Endpoints[i]
 		} else {
@@ -85,29 +83,6 @@ func identities(spec *config.Spec) []identity {
 		one := all[i]
 		alike[one]++
 		all[i].nth = alike[one]
-	}
-	return all
-}
-
-// conditions returns the conditions of endpoints as they are shown: without secrets, and with a
-// number where endpoints otherwise look alike.
-func conditions(ids []identity) []string {
-	all := make([]string, len(ids))
-	alike := map[identity][]string{}
-	for i, id := range ids {
-		all[i] = secret.Condition(id.condition)
-		if all[i] == id.condition {
-			continue
-		}
-		as := identity{name: id.name, host: id.host, condition: all[i]}
-		n := slices.Index(alike[as], id.condition)
-		if n < 0 {
-			n = len(alike[as])
-			alike[as] = append(alike[as], id.condition)
-		}
-		if n > 0 {
-			all[i] += " #" + strconv.Itoa(n+1)
-		}
 	}
 	return all
 }

@@ -11,6 +11,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/item"
 	"mockserver/config/policy"
+	"mockserver/internal/secret"
 	"mockserver/listener/observe/arrivals"
 	"mockserver/listener/reply"
 	"mockserver/matcher"
@@ -104,14 +105,13 @@ func (r *Recorder) Adopt(spec *config.Spec) []*Counters {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	ids := identities(spec)
-	conditions := conditions(ids)
 	known := make(map[identity]*Counters, len(ids))
 	order := make([]*Counters, len(ids))
 	for i, id := range ids {
 		t := r.known[id]
 		if t == nil {
 			t = newCounters(id, r.lanes)
-			t.route, t.shown = routeOf(spec, i), conditions[i]
+			t.route, t.shown = routeOf(spec, i), secret.Condition(id.condition)
 			if i >= len(spec.Endpoints) || slices.ContainsFunc(spec.Endpoints[i].AllResponses(), (*item.Response).HasStream) {
 				r.spread(t.places) // since neither messages on WebSockets nor items of streams call spreadBusy
 			}

@@ -11,7 +11,6 @@ type usage struct {
 	cpu       total         // CPU time of the process, in nanoseconds
 	waits     map[int]waits // waits of the process's threads, by thread ID; nil if unknown
 	throttled total         // nanoseconds for which the quota prevented it from running
-	pressure  total         // nanoseconds during which a task of its control group waited for a CPU
 	dropped   total         // connections dropped because the backlog was full
 	machine   ticks
 
@@ -52,7 +51,7 @@ type ticks struct {
 // of the machine is unknown.
 func loadBetween(before, after *usage, apart time.Duration) Load {
 	l := Load{
-		CPULimit: cpuLimit(after.quota), Memory: after.memory, Goroutines: runtime.NumGoroutine(),
+		CPULimit: cpuLimit(after.quota), Memory: after.memory,
 		Descriptors: after.descriptors, DescriptorLimit: after.limit,
 	}
 	if apart <= 0 {
@@ -60,9 +59,6 @@ func loadBetween(before, after *usage, apart time.Duration) Load {
 	}
 	l.CPU, l.Throttled = after.cpu.since(before.cpu, apart), after.throttled.since(before.throttled, time.Millisecond)
 	l.ListenDrops = after.dropped.since(before.dropped, 1)
-	if l.Pressure = after.pressure.since(before.pressure, apart); l.Pressure != nil {
-		*l.Pressure = min(*l.Pressure, 1)
-	}
 	l.CPUWait = meanWait(before.waits, after.waits)
 	if a, b := before.machine, after.machine; a.known && b.known && b.all > a.all {
 		all := float64(b.all - a.all)

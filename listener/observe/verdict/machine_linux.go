@@ -19,7 +19,7 @@ import (
 type meter struct {
 	root   fs.FS    // root of the file system
 	self   string   // content of /proc/self/cgroup
-	groups []string // directories of the control groups in self, v1 or v2
+	groups []string // directories of the control groups in self
 	times  int      // number of readings
 	open   int      // number of descriptors at the last count
 	// files contains the files that are read each time. They are kept open, since opening a file
@@ -91,7 +91,7 @@ func (m *meter) read() usage {
 	if unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &at) == nil {
 		u.cpu = total{uint64(at.Nano()), true}
 	}
-	u.quota, u.throttled, u.pressure = m.group()
+	u.quota, u.throttled = m.group()
 	if text, err := m.text("proc/self/statm"); err == nil {
 		if fields := bytes.Fields(text); len(fields) > 1 {
 			u.memory = number64(fields[1]) * uint64(os.Getpagesize())
@@ -179,59 +179,34 @@ func (m *meter) descriptors() int {
 	return m.open
 }
 
-// group reads the control groups. It returns the smallest quota, in cores; how long the groups
-// prevented tasks from running; and how long a task of the innermost group that reports it waited
-// for a CPU or, if no group does, any task of the machine.
-func (m *meter) group() (quota float64, throttled, pressure total) {
+// group reads the control groups. It returns the smallest quota, in cores, and how long the groups
+// prevented tasks from running.
+func (m *meter) group() (quota float64, throttled total) {
 	for _, dir := range m.groups {
 		if q := m.quota(dir); q > 0 && (quota == 0 || q < quota) {
 			quota = q
 		}
 		if text, err := m.text(dir + "/cpu.stat"); err == nil {
 			throttled.known = true
-			throttled.n += entry(text, "throttled_usec")*1000 + entry(text, "throttled_time")
-		}
-		if !pressure.known {
-			pressure = m.pressure(dir + "/cpu.pressure")
+			throttled.n += entry(text, "throttled_usec") * 1000
 		}
 	}
-	if !pressure.known {
-		pressure = m.pressure("proc/pressure/cpu")
-	}
-	return quota, throttled, pressure
+	return quota, throttled
 }
 
-// quota reads the quota from cpu.max, "50000 100000" or "max 100000", in v2, or from the two
-// corresponding files in v1.
+// quota reads the quota from cpu.max: "50000 100000" or "max 100000".
 func (m *meter) quota(dir string) float64 {
-	text, err := m.text(dir + "/cpu.max")
-	if err != nil {
-		text, _ = m.text(dir + "/cpu.cfs_quota_us") // a missing file means no quota
-		quota := string(text)
-		text, _ = m.text(dir + "/cpu.cfs_period_us")
-		text = append([]byte(quota+" "), text...)
-	}
+	text, _ := m.text(dir + "/cpu.max") // a missing file means no quota
 	fields := bytes.Fields(text)
 	if len(fields) < 2 {
 		return 0
 	}
-	allowed, err := strconv.ParseFloat(string(fields[0]), 64) // "max" is not a number, and -1 means no quota
+	allowed, err := strconv.ParseFloat(string(fields[0]), 64) // "max" is not a number
 	period := float64(number64(fields[1]))
 	if err != nil || allowed <= 0 || period == 0 {
 		return 0
 	}
 	return allowed / period
-}
-
-// pressure reads "some avg10=0.00 avg60=0.00 avg300=0.00 total=123", in microseconds.
-func (m *meter) pressure(name string) total {
-	text, err := m.text(name)
-	line, _, _ := bytes.Cut(text, []byte{'\n'})
-	_, value, ok := bytes.Cut(line, []byte("total="))
-	if err != nil || !ok || !bytes.HasPrefix(line, []byte("some ")) {
-		return total{}
-	}
-	return total{number64(value) * 1000, true}
 }
 
 // entry returns the value of a name in lines of "name value", or 0 if the name is missing.
@@ -250,38 +225,14 @@ func number64(text []byte) uint64 {
 	return n
 }
 
-// groupsOf returns the directories of the CPU control groups listed in a /proc/PID/cgroup, from the
-// innermost to the outermost; each may have a quota. In a container the paths may be paths of the
-// host; the process is then in the root group.
-func groupsOf(root fs.FS, self string) []string {
-	var dirs []string
-	for line := range strings.Lines(self) {
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) != 3 {
-			continue
-		}
-		var mounts []string
-		switch controllers := "," + parts[1] + ","; {
-		case parts[1] == "":
-			mounts = []string{"sys/fs/cgroup", "sys/fs/cgroup/unified"}
-		case strings.Contains(controllers, ",cpu,"):
-			mounts = []string{"sys/fs/cgroup/" + parts[1], "sys/fs/cgroup/cpu"}
-		}
-		for _, mount := range mounts {
-			if _, err := fs.Stat(root, mount+"/cgroup.procs"); err == nil {
-				dirs = append(dirs, upwards(root, mount, parts[2])...)
-				break
-			}
-		}
-	}
-	return dirs
-}
-
-// upwards returns the existing directories from a group up to the mount point.
-func upwards(root fs.FS, mount, group string) []string {
-	var dirs []string
+// groupsOf returns the existing directories of the control group, of version 2, in a /proc/PID/cgroup, from
+// the innermost to the outermost; each may have a quota. In a container the path may be one of the host;
+// the process is then in the root group.
+func groupsOf(root fs.FS, self string) (dirs []string) {
+	_, group, _ := strings.Cut("\n"+self, "\n0::")
+	group, _, _ = strings.Cut(group, "\n")
 	for at := path.Clean("/" + group); ; at = path.Dir(at) {
-		dir := strings.TrimSuffix(mount+at, "/")
+		dir := strings.TrimSuffix("sys/fs/cgroup"+at, "/")
 		if _, err := fs.Stat(root, dir+"/cgroup.procs"); err == nil {
 			dirs = append(dirs, dir)
 		}

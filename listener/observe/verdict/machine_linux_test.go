@@ -17,63 +17,54 @@ func system(files map[string]string) fstest.MapFS {
 	return m
 }
 
-func TestMeter_ReadsQuotasAndThrottlingOfBothVersionsOfControlGroups(t *testing.T) {
+func TestMeter_ReadsQuotasAndThrottling(t *testing.T) {
 	for name, c := range map[string]struct {
 		self      string
 		files     map[string]string
 		quota     float64
 		throttled total
-		pressure  total
 	}{
-		"version 2, a quota around the group too": {
+		"a quota around the group too": {
 			self: "0::/pod/app\n",
 			files: map[string]string{
 				"sys/fs/cgroup/cgroup.procs": "", "sys/fs/cgroup/cpu.stat": "usage_usec 9\n",
 				"sys/fs/cgroup/pod/cgroup.procs": "", "sys/fs/cgroup/pod/cpu.max": "50000 100000\n", "sys/fs/cgroup/pod/cpu.stat": "nr_throttled 1\nthrottled_usec 30\n",
 				"sys/fs/cgroup/pod/app/cgroup.procs": "", "sys/fs/cgroup/pod/app/cpu.max": "150000 100000\n",
-				"sys/fs/cgroup/pod/app/cpu.stat":     "usage_usec 1\nnr_periods 5\nnr_throttled 2\nthrottled_usec 12\n",
-				"sys/fs/cgroup/pod/app/cpu.pressure": "some avg10=1.00 avg60=0.00 avg300=0.00 total=77\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=5\n",
-				"proc/pressure/cpu":                  "some avg10=1.00 avg60=0.00 avg300=0.00 total=9\n",
+				"sys/fs/cgroup/pod/app/cpu.stat": "usage_usec 1\nnr_periods 5\nnr_throttled 2\nthrottled_usec 12\n",
 			},
-			quota: 0.5, throttled: total{42_000, true}, pressure: total{77_000, true},
+			quota: 0.5, throttled: total{42_000, true},
 		},
-		"version 2 in a container, with the path of the host": {
+		"in a container, with the path of the host": {
 			self: "0::/system.slice/docker-1.scope\n",
 			files: map[string]string{
 				"sys/fs/cgroup/cgroup.procs": "", "sys/fs/cgroup/cpu.max": "max 100000\n", "sys/fs/cgroup/cpu.stat": "throttled_usec 0\n",
-				"proc/pressure/cpu": "some avg10=1.00 avg60=0.00 avg300=0.00 total=9\n",
 			},
-			throttled: total{0, true}, pressure: total{9000, true},
+			throttled: total{0, true},
 		},
-		"version 1": {
+		"version 1 of control groups, which is not read": {
 			self: "4:memory:/x\n3:cpu,cpuacct:/app\n",
 			files: map[string]string{
-				"sys/fs/cgroup/cpu,cpuacct/cgroup.procs": "", "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "-1\n", "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
 				"sys/fs/cgroup/cpu,cpuacct/app/cgroup.procs": "", "sys/fs/cgroup/cpu,cpuacct/app/cpu.cfs_quota_us": "25000\n", "sys/fs/cgroup/cpu,cpuacct/app/cpu.cfs_period_us": "100000\n",
-				"sys/fs/cgroup/cpu,cpuacct/app/cpu.stat": "nr_periods 1\nnr_throttled 1\nthrottled_time 5000\n",
 			},
-			quota: 0.25, throttled: total{5000, true},
 		},
-		"versions 1 and 2, as with systemd": {
-			self: "1:cpu:/\n0::/\n",
-			files: map[string]string{
-				"sys/fs/cgroup/cpu/cgroup.procs": "", "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n", "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n", "sys/fs/cgroup/cpu/cpu.stat": "throttled_time 0\n",
-				"sys/fs/cgroup/unified/cgroup.procs": "", "sys/fs/cgroup/unified/cpu.pressure": "some avg10=0.00 avg60=0.00 avg300=0.00 total=3\n",
-			},
-			throttled: total{0, true}, pressure: total{3000, true},
+		"both versions, as with systemd": {
+			self:      "1:name=systemd:/x\n0::/app\n",
+			files:     map[string]string{"sys/fs/cgroup/app/cgroup.procs": "", "sys/fs/cgroup/app/cpu.max": "25000 100000\n", "sys/fs/cgroup/app/cpu.stat": "throttled_usec 5\n"},
+			quota:     0.25,
+			throttled: total{5000, true},
 		},
 		"none": {self: "", files: map[string]string{}},
 		"text that is not from the kernel": {
 			self:  "0::/\nnonsense\n::\n",
-			files: map[string]string{"sys/fs/cgroup/cgroup.procs": "", "sys/fs/cgroup/cpu.max": "x\n", "sys/fs/cgroup/cpu.pressure": "total=\n"},
+			files: map[string]string{"sys/fs/cgroup/cgroup.procs": "", "sys/fs/cgroup/cpu.max": "x\n"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := system(c.files)
 			m := &meter{root: root, groups: groupsOf(root, c.self)}
-			quota, throttled, pressure := m.group()
-			if quota != c.quota || throttled != c.throttled || pressure != c.pressure {
-				t.Errorf("quota %v, throttled %v, pressure %v; want %v, %v, %v", quota, throttled, pressure, c.quota, c.throttled, c.pressure)
+			quota, throttled := m.group()
+			if quota != c.quota || throttled != c.throttled {
+				t.Errorf("quota %v, throttled %v; want %v, %v", quota, throttled, c.quota, c.throttled)
 			}
 		})
 	}
@@ -99,7 +90,7 @@ func TestMeter_ReadsWhatTheMachineAndTheThreadsDid(t *testing.T) {
 	if l.CPUWait == nil || math.Abs(*l.CPUWait-1.75) > 1e-9 {
 		t.Errorf("wait %v, want 7 ms in 4 waits: 1.75", l.CPUWait)
 	}
-	if l.CPU != nil || l.Throttled != nil || l.Pressure != nil {
+	if l.CPU != nil || l.Throttled != nil {
 		t.Errorf("load %+v, want the values that were not read to be unknown", l)
 	}
 	for _, stat := range []string{"", "cpu  1 2 3\n", "intr 5\n"} {

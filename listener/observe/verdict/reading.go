@@ -92,7 +92,7 @@ func between(a, b *Reading) Sample {
 	all, matched := b.All.After(&a.All), b.matched.After(&a.matched)
 	s := Sample{
 		Time: b.Time.UTC(), Seconds: apart.Seconds(),
-		Requests: all.Requests, Messages: all.Received + all.Sent, StreamItems: all.Items, Streams: b.All.Open(), Errors: errorsOf(&all), ErrorKinds: ErrorKindsOf(&matched), Unmatched: all.Requests - matched.Requests,
+		Requests: all.Requests, Messages: all.Received + all.Sent, StreamItems: all.Items, Streams: b.All.Open(), Unmatched: all.Requests - matched.Requests,
 		Limited: all.Limited, Refused: all.Refused, In: all.In, Out: all.Out,
 		Protocols:      protocolsBetween(&a.Counts, &b.Counts),
 		Arrived:        arrivedBetween(a, b),
@@ -122,7 +122,6 @@ func between(a, b *Reading) Sample {
 	}
 	if s.Seconds > 0 {
 		s.Rate = float64(s.Requests) / s.Seconds
-		s.HandshakeCPU = (b.Counts.HandshakeTime - a.Counts.HandshakeTime).Seconds() / s.Seconds
 	}
 	return s
 }

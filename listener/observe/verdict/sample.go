@@ -24,21 +24,19 @@ type Sample struct {
 	Time    time.Time `json:"time" merge:"max" doc:"end of the sample"`
 	Seconds float64   `json:"seconds" merge:"max" doc:"length of the sample"`
 
-	Requests    uint64  `json:"requests" doc:"requests that were answered"`
-	Messages    uint64  `json:"messages" doc:"messages of WebSockets, received and sent"`
-	StreamItems uint64  `json:"stream_items" doc:"items of streams that were sent"`
-	Streams     uint64  `json:"streams" doc:"streams open at its end"`
-	Rate        float64 `json:"rate" merge:"-" doc:"requests a second"`
-	Errors      uint64  `json:"errors" doc:"answers with status 500 or above"`
-	ErrorKinds
-	Failed    Failed    `json:"failed" doc:"requests that a client saw fail, each counted once"`
-	Protocols Protocols `json:"protocols" doc:"requests by protocol"`
-	Unmatched uint64    `json:"unmatched" doc:"requests that no endpoint answered"`
-	Faults    uint64    `json:"faults" doc:"responses with a declared fault, without injected errors"`
-	Limited   uint64    `json:"limited" doc:"requests answered with 429 by a rate limit"`
-	Refused   uint64    `json:"refused" doc:"requests answered with 503 because the queue of a capacity was full"`
-	In        uint64    `json:"bytes_in" doc:"bytes of request bodies"`
-	Out       uint64    `json:"bytes_out" doc:"bytes of response bodies"`
+	Requests    uint64    `json:"requests" doc:"requests that were answered"`
+	Messages    uint64    `json:"messages" doc:"messages of WebSockets, received and sent"`
+	StreamItems uint64    `json:"stream_items" doc:"items of streams that were sent"`
+	Streams     uint64    `json:"streams" doc:"streams open at its end"`
+	Rate        float64   `json:"rate" merge:"-" doc:"requests a second"`
+	Failed      Failed    `json:"failed" doc:"requests that a client saw fail, each counted once"`
+	Protocols   Protocols `json:"protocols" doc:"requests by protocol"`
+	Unmatched   uint64    `json:"unmatched" doc:"requests that no endpoint answered"`
+	Faults      uint64    `json:"faults" doc:"responses with a declared fault, without injected errors"`
+	Limited     uint64    `json:"limited" doc:"requests answered with 429 by a rate limit"`
+	Refused     uint64    `json:"refused" doc:"requests answered with 503 because the queue of a capacity was full"`
+	In          uint64    `json:"bytes_in" doc:"bytes of request bodies"`
+	Out         uint64    `json:"bytes_out" doc:"bytes of response bodies"`
 
 	Arrived
 	AcceptFailures uint64 `json:"accept_failures" doc:"connections that could not be accepted"`
@@ -61,9 +59,8 @@ type Sample struct {
 
 // TLS contains the handshakes of the port.
 type TLS struct {
-	Handshakes     uint64  `json:"tls_handshakes" doc:"TLS handshakes, including failed ones"`
-	FullHandshakes uint64  `json:"tls_handshakes_full" doc:"TLS handshakes that did not resume a session"`
-	HandshakeCPU   float64 `json:"tls_handshakes_cpu" doc:"CPUs that handshakes kept busy, on average"`
+	Handshakes     uint64 `json:"tls_handshakes" doc:"TLS handshakes, including failed ones"`
+	FullHandshakes uint64 `json:"tls_handshakes_full" doc:"TLS handshakes that did not resume a session"`
 }
 
 // Webhooks contains what happened to webhooks.
@@ -160,23 +157,6 @@ func protocolsBetween(a, b *record.Counts) Protocols {
 	return Protocols{HTTP11: rose(matcher.HTTP11), HTTP10: rose(matcher.HTTP10), H2: rose(matcher.HTTP2)}
 }
 
-// ErrorKinds contains the replies of 500 and above by their cause. Replies due to a capacity, and
-// replies to unmatched requests with --unmatched-status, are not included because they are counted
-// elsewhere.
-type ErrorKinds struct {
-	DeclaredErrors uint64 `json:"errors_declared" doc:"answers with status 500 or above that are declared as responses"`
-	InjectedErrors uint64 `json:"errors_injected" doc:"answers with status 500 or above that are injected as faults"`
-	OwnErrors      uint64 `json:"errors_own" doc:"answers with status 500 or above that the server gave in place of what is declared"`
-}
-
-// ErrorKindsOf returns the errors of an endpoint by their cause.
-func ErrorKindsOf(c *record.EndpointCounts) ErrorKinds {
-	kinds := ErrorKinds{InjectedErrors: c.Faults["failure"] + c.Faults["timeout"], OwnErrors: c.Broken}
-	all, others := errorsOf(c), kinds.InjectedErrors+kinds.OwnErrors+c.Refused
-	kinds.DeclaredErrors = all - min(all, others) // a status is counted later than its cause
-	return kinds
-}
-
 // Load is the load of the process and its machine during a period.
 type Load struct {
 	CPU         *float64 `json:"cpu" doc:"cores that the process kept busy; null if the system does not report it, as for the fields that follow"`
@@ -186,10 +166,8 @@ type Load struct {
 	MachineCPU  *float64 `json:"machine_cpu" merge:"max" doc:"share of the machine that was busy, 0 to 1"`
 	Steal       *float64 `json:"steal" merge:"max" doc:"share of the machine that the hypervisor gave to others"`
 	ListenDrops *float64 `json:"listen_drops" merge:"max" doc:"connections that the system dropped in its network namespace because too many waited to be accepted"`
-	Pressure    *float64 `json:"pressure" merge:"max" doc:"share of the time in which a task of its group waited for a core"`
 
 	Memory          uint64 `json:"memory" doc:"resident memory in bytes; if unknown, what the Go runtime has taken from the system"`
-	Goroutines      int    `json:"goroutines" doc:"goroutines of the process"`
 	Descriptors     int    `json:"descriptors" doc:"open file descriptors; 0 if unknown"`
 	DescriptorLimit uint64 `json:"descriptor_limit" doc:"limit of open file descriptors; 0 if there is none or it is unknown"`
 }
@@ -276,15 +254,4 @@ func (s *Sample) Depends(d statistics.Dependence) { s.dependence = d }
 // Idle reports whether nothing was timed: no request, no message and no webhook.
 func (s *Sample) Idle() bool {
 	return s.Requests == 0 && s.Messages == 0 && s.InFlight == 0 && s.WebhookLag.Count == 0 && s.WebhooksRefused == 0
-}
-
-// errorsOf returns how many replies had a status of 500 or above.
-func errorsOf(c *record.EndpointCounts) uint64 {
-	var n uint64
-	for status, times := range c.Statuses {
-		if status >= 500 {
-			n += times
-		}
-	}
-	return n
 }

@@ -15,15 +15,11 @@ import (
 	"time"
 
 	"mockserver/internal/histogram"
-	"mockserver/internal/list"
 	"mockserver/internal/statistics"
-	"mockserver/listener/observe/record"
 )
 
 const (
-	// windowSeconds is the length of the window that Window returns.
-	windowSeconds = 10
-	// judgedSeconds is how much of the window is judged at a time: long enough for percentiles, and
+	// judgedSeconds is how much is judged at a time: long enough for percentiles, and
 	// short enough to detect a delay of 2 % of the requests within two or three seconds.
 	judgedSeconds = 3
 	// seldomSeconds is the longer period over which endpoints with few requests, at most
@@ -37,10 +33,6 @@ const (
 	// SamplesKept is the number of samples kept, which cover the last hour. They take about 900
 	// bytes each, 3 MB in total.
 	SamplesKept = 3600
-	// BusiestKept is the number of samples for which the busiest endpoints are kept, and
-	// busiestMost is the number of endpoints kept for each. They take at most 1 MB in total.
-	BusiestKept = 300
-	busiestMost = 20
 )
 
 // Sampler takes a sample every second and judges the latest ones. It only reads counters, so
@@ -57,9 +49,7 @@ type Sampler struct {
 
 	mu      sync.Mutex // guards the fields below
 	last    Reading    // the latest reading
-	marks   []Reading  // readings of the window, without endpoints, the oldest first; the final one is the same as last
 	samples ring[Sample]
-	busiest ring[Busy]
 	verdict Verdict // without its size
 	held    held
 	recent  []Reading // readings of the last seconds, the oldest first; these are judged
@@ -67,22 +57,6 @@ type Sampler struct {
 	logged  bool      // logProblem logged something
 	begun   time.Time
 	warned  time.Time // when untrusted timing was logged; zero once trusted timing has been logged
-}
-
-// Busy contains the busiest endpoints of one sample.
-type Busy struct {
-	Time      time.Time     `json:"time" doc:"end of the second"`
-	Endpoints []BusyAccount `json:"endpoints" doc:"the 20 endpoints with the most requests"`
-}
-
-// BusyAccount contains the figures of one endpoint in one sample. Times are in milliseconds.
-type BusyAccount struct {
-	ID       string  `json:"id" doc:"ID of the endpoint; empty for requests that no endpoint answered"`
-	Endpoint string  `json:"endpoint" doc:"method and path"`
-	Rate     float64 `json:"rate" doc:"requests a second"`
-	Errors   uint64  `json:"errors" doc:"answers with status 500 or above"`
-	OwnP50   float64 `json:"own_p50" doc:"median of the server's own time"`
-	OwnP99   float64 `json:"own_p99" doc:"99th percentile of the server's own time"`
 }
 
 // ring stores the latest values that were put into it.
@@ -124,7 +98,7 @@ func Of(server Server, thresholds Thresholds, log *slog.Logger) *Sampler {
 func New(from Source, thresholds Thresholds, log *slog.Logger) *Sampler {
 	s := &Sampler{
 		source: from, thresholds: thresholds, log: log, ended: make(chan struct{}),
-		samples: ring[Sample]{most: SamplesKept}, busiest: ring[Busy]{most: BusiestKept},
+		samples: ring[Sample]{most: SamplesKept},
 	}
 	s.last = from.Read()
 	s.begun = s.last.Time
@@ -166,15 +140,9 @@ func (s *Sampler) Stop() {
 	}
 }
 
-// restart makes the window, and the period that is judged, begin with the last reading.
+// restart makes the period that is judged begin with the last reading.
 func (s *Sampler) restart() {
-	s.marks, s.recent, s.seldom, s.held = []Reading{s.last.withoutEndpoints()}, []Reading{s.last}, []Reading{s.last}, held{}
-}
-
-// withoutEndpoints returns a reading without its endpoints.
-func (r Reading) withoutEndpoints() Reading {
-	r.Counts.Endpoints = nil
-	return r
+	s.recent, s.seldom, s.held = []Reading{s.last}, []Reading{s.last}, held{}
 }
 
 // readOne takes one reading and adds it.
@@ -197,12 +165,7 @@ func (s *Sampler) add(r Reading) (Sample, Verdict) {
 	defer s.mu.Unlock()
 	r.late, r.Stops = r.lateSince(&s.last), stopsOf(&s.last, &r)
 	sample := between(&s.last, &r)
-	s.busiest.put(Busy{sample.Time, list.Map(record.Busiest(&s.last.Counts, &r.Counts, busiestMost), func(c record.EndpointCounts) BusyAccount {
-		own := SpreadOf(c.Service)
-		return BusyAccount{c.ID, c.Endpoint, PerSecond(c.Requests, sample.Seconds), errorsOf(&c), own.P50, own.P99}
-	})})
 	s.samples.put(sample.Alone())
-	s.marks = recent(append(s.marks, r.withoutEndpoints()), windowSeconds)
 	s.recent = recent(append(s.recent, r), judgedSeconds)
 	s.last = r
 	s.look()
@@ -292,8 +255,8 @@ func (s *Sampler) logVerdict() {
 // Judge returns the verdict on a sample alone.
 func (s *Sampler) Judge(sample *Sample) Verdict { return judge(sample, sample, s.thresholds) }
 
-// Now takes a reading with which a run begins or ends. If the run begins, the window begins too,
-// since what happened before is not part of the run.
+// Now takes a reading with which a run begins or ends. If the run begins, so does the period that is
+// judged, since what happened before is not part of the run.
 func (s *Sampler) Now(begins bool) *Reading {
 	s.readOne()
 	s.mu.Lock()
@@ -331,19 +294,12 @@ func (s *Sampler) Current() Verdict {
 	return v
 }
 
-// Window returns the sample of the window.
-func (s *Sampler) Window() Sample {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return Between(&s.marks[0], &s.last)
-}
+// CPULimit returns how many cores the process may use.
+func (s *Sampler) CPULimit() float64 { return cpuLimit(s.Last().usage.quota) }
 
-// Latest returns the latest samples after a time, up to a maximum number, and the busiest endpoints
-// in them.
-func (s *Sampler) Latest(most int, after time.Time) ([]Sample, []Busy) {
+// Latest returns the latest samples after a time, up to a maximum number.
+func (s *Sampler) Latest(most int, after time.Time) []Sample {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	samples := slices.DeleteFunc(s.samples.latest(most), func(one Sample) bool { return !one.Time.After(after) })
-	endpoints := slices.DeleteFunc(s.busiest.latest(most), func(one Busy) bool { return !one.Time.After(after) })
-	return samples, endpoints
+	return slices.DeleteFunc(s.samples.latest(most), func(one Sample) bool { return !one.Time.After(after) })
 }

@@ -23,7 +23,7 @@ func busySample() Sample {
 	return Sample{
 		Time: time.Date(2026, 1, 2, 3, 4, 15, 0, time.UTC), Seconds: 10, Requests: 1000, times: Times[histogram.Snapshot]{Probe: every(0), Echo: every(0)}, opening: 1,
 		Load: Load{
-			CPU: new(0.5), CPULimit: 2, CPUWait: new(0.0), Throttled: new(0.0), MachineCPU: new(0.3), Steal: new(0.0), Pressure: new(0.0), ListenDrops: new(0.0),
+			CPU: new(0.5), CPULimit: 2, CPUWait: new(0.0), Throttled: new(0.0), MachineCPU: new(0.3), Steal: new(0.0), ListenDrops: new(0.0),
 			Descriptors: 100, DescriptorLimit: 1000,
 		},
 	}

@@ -35,13 +35,13 @@ export class Endpoints {
         { name: "upstream", optional: true, title: "Upstream p99", about: "The wait for upstreams and for bodies from URLs, of requests that had to wait.", number: true, value: (e) => e.upstream?.p99, text: (e) => spread(e.upstream, "p99") },
         { name: "injected", optional: true, title: "Injected p99", about: "The declared latency as it was drawn, of requests that have one.", number: true, value: (e) => e.injected?.p99, text: (e) => spread(e.injected, "p99") },
         { name: "failed", title: "Failed", about: "Requests that a client saw fail, each counted once.", number: true, value: (e) => e.failed?.all ?? 0, text: (e) => count(e.failed?.all ?? 0) },
-        { name: "own-errors", optional: true, title: "Own errors", about: "Errors that the server gave in place of what is declared.", number: true, value: (e) => e.errors_own ?? 0, text: (e) => count(e.errors_own ?? 0) },
+        { name: "own-errors", optional: true, title: "Own errors", about: "Errors that the server gave in place of what is declared.", number: true, value: (e) => e.failed.own, text: (e) => count(e.failed.own) },
         { name: "limited", optional: true, title: "Limited", about: "Requests that a rate limit or a capacity refused.", number: true, value: limited, text: (e) => count(limited(e)) },
         { name: "statuses", title: "Statuses", about: "Responses by status; 499 means that the client left before the response.", kind: "wide", text: (e) => statuses(e.statuses) },
         { name: "faults", optional: true, title: "Faults", about: "Responses with a declared fault, by fault.", kind: "wide", text: (e) => named(e.faults) },
       ],
     });
-    this.table.look = (e) => (e.errors_own > 0 ? "broken" : e.requests === 0 ? "quiet" : "");
+    this.table.look = (e) => (e.failed.own > 0 ? "broken" : e.requests === 0 ? "quiet" : "");
   }
 
   async ask(get) {

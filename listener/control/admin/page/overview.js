@@ -29,7 +29,7 @@ const figures = [
   ["gap p50", (s) => ms(spread("stream_gap", "p50")(s)), "The time from an item of a stream to the next one.", undefined, streamed],
   ["item late p99", (s) => ms(spread("stream_gap_error", "p99")(s)), "How late items of streams were that follow the first one.", undefined, streamed],
   ["failed", (s) => share(s.requests > 0 ? s.failed.all / s.requests : 0), "The share of requests that a client saw fail, for whatever reason."],
-  ["own errors/s", (s) => rate(s.errors_own / s.seconds), "Errors that the server gave in place of what is declared.", (s) => s.errors_own > 0],
+  ["own errors/s", (s) => rate(s.failed.own / s.seconds), "Errors that the server gave in place of what is declared.", (s) => s.failed.own > 0],
   ["unmatched/s", (s) => rate(s.unmatched / s.seconds), "Requests that no endpoint matched.", (s) => s.unmatched > 0],
   ["declared errors/s", (s) => rate((s.failed.declared_4xx + s.failed.declared_5xx) / s.seconds), "Responses with status 400 or above that the configuration declares."],
   ["injected errors/s", (s) => rate((s.failed.injected + s.failed.faults) / s.seconds), "Failures and timeouts of latencies, and responses that a fault broke."],
