@@ -19,7 +19,7 @@ import (
 type meter struct {
 	root   fs.FS    // root of the file system
 	self   string   // content of /proc/self/cgroup
-	groups []string // directories of the control groups in self
+	groups []string // directories of the control groups in self, v1 or v2
 	times  int      // number of readings
 	open   int      // number of descriptors at the last count
 	// files contains the files that are read each time. They are kept open, since opening a file
@@ -188,20 +188,27 @@ func (m *meter) group() (quota float64, throttled total) {
 		}
 		if text, err := m.text(dir + "/cpu.stat"); err == nil {
 			throttled.known = true
-			throttled.n += entry(text, "throttled_usec") * 1000
+			throttled.n += entry(text, "throttled_usec")*1000 + entry(text, "throttled_time")
 		}
 	}
 	return quota, throttled
 }
 
-// quota reads the quota from cpu.max: "50000 100000" or "max 100000".
+// quota reads the quota from cpu.max, "50000 100000" or "max 100000", in v2, or from the two
+// corresponding files in v1.
 func (m *meter) quota(dir string) float64 {
-	text, _ := m.text(dir + "/cpu.max") // a missing file means no quota
+	text, err := m.text(dir + "/cpu.max")
+	if err != nil {
+		text, _ = m.text(dir + "/cpu.cfs_quota_us") // a missing file means no quota
+		quota := string(text)
+		text, _ = m.text(dir + "/cpu.cfs_period_us")
+		text = append([]byte(quota+" "), text...)
+	}
 	fields := bytes.Fields(text)
 	if len(fields) < 2 {
 		return 0
 	}
-	allowed, err := strconv.ParseFloat(string(fields[0]), 64) // "max" is not a number
+	allowed, err := strconv.ParseFloat(string(fields[0]), 64) // "max" is not a number, and -1 means no quota
 	period := float64(number64(fields[1]))
 	if err != nil || allowed <= 0 || period == 0 {
 		return 0
@@ -225,14 +232,38 @@ func number64(text []byte) uint64 {
 	return n
 }
 
-// groupsOf returns the existing directories of the control group, of version 2, in a /proc/PID/cgroup, from
-// the innermost to the outermost; each may have a quota. In a container the path may be one of the host;
-// the process is then in the root group.
-func groupsOf(root fs.FS, self string) (dirs []string) {
-	_, group, _ := strings.Cut("\n"+self, "\n0::")
-	group, _, _ = strings.Cut(group, "\n")
+// groupsOf returns the directories of the CPU control groups listed in a /proc/PID/cgroup, from the
+// innermost to the outermost; each may have a quota. In a container the paths may be paths of the
+// host; the process is then in the root group.
+func groupsOf(root fs.FS, self string) []string {
+	var dirs []string
+	for line := range strings.Lines(self) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		var mounts []string
+		switch controllers := "," + parts[1] + ","; {
+		case parts[1] == "":
+			mounts = []string{"sys/fs/cgroup", "sys/fs/cgroup/unified"}
+		case strings.Contains(controllers, ",cpu,"):
+			mounts = []string{"sys/fs/cgroup/" + parts[1], "sys/fs/cgroup/cpu"}
+		}
+		for _, mount := range mounts {
+			if _, err := fs.Stat(root, mount+"/cgroup.procs"); err == nil {
+				dirs = append(dirs, upwards(root, mount, parts[2])...)
+				break
+			}
+		}
+	}
+	return dirs
+}
+
+// upwards returns the existing directories from a group up to the mount point.
+func upwards(root fs.FS, mount, group string) []string {
+	var dirs []string
 	for at := path.Clean("/" + group); ; at = path.Dir(at) {
-		dir := strings.TrimSuffix("sys/fs/cgroup"+at, "/")
+		dir := strings.TrimSuffix(mount+at, "/")
 		if _, err := fs.Stat(root, dir+"/cgroup.procs"); err == nil {
 			dirs = append(dirs, dir)
 		}

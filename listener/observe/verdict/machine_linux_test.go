@@ -17,14 +17,14 @@ func system(files map[string]string) fstest.MapFS {
 	return m
 }
 
-func TestMeter_ReadsQuotasAndThrottling(t *testing.T) {
+func TestMeter_ReadsQuotasAndThrottlingOfBothVersionsOfControlGroups(t *testing.T) {
 	for name, c := range map[string]struct {
 		self      string
 		files     map[string]string
 		quota     float64
 		throttled total
 	}{
-		"a quota around the group too": {
+		"version 2, a quota around the group too": {
 			self: "0::/pod/app\n",
 			files: map[string]string{
 				"sys/fs/cgroup/cgroup.procs": "", "sys/fs/cgroup/cpu.stat": "usage_usec 9\n",
@@ -34,24 +34,29 @@ func TestMeter_ReadsQuotasAndThrottling(t *testing.T) {
 			},
 			quota: 0.5, throttled: total{42_000, true},
 		},
-		"in a container, with the path of the host": {
+		"version 2 in a container, with the path of the host": {
 			self: "0::/system.slice/docker-1.scope\n",
 			files: map[string]string{
 				"sys/fs/cgroup/cgroup.procs": "", "sys/fs/cgroup/cpu.max": "max 100000\n", "sys/fs/cgroup/cpu.stat": "throttled_usec 0\n",
 			},
 			throttled: total{0, true},
 		},
-		"version 1 of control groups, which is not read": {
+		"version 1": {
 			self: "4:memory:/x\n3:cpu,cpuacct:/app\n",
 			files: map[string]string{
+				"sys/fs/cgroup/cpu,cpuacct/cgroup.procs": "", "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "-1\n", "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
 				"sys/fs/cgroup/cpu,cpuacct/app/cgroup.procs": "", "sys/fs/cgroup/cpu,cpuacct/app/cpu.cfs_quota_us": "25000\n", "sys/fs/cgroup/cpu,cpuacct/app/cpu.cfs_period_us": "100000\n",
+				"sys/fs/cgroup/cpu,cpuacct/app/cpu.stat": "nr_periods 1\nnr_throttled 1\nthrottled_time 5000\n",
 			},
+			quota: 0.25, throttled: total{5000, true},
 		},
-		"both versions, as with systemd": {
-			self:      "1:name=systemd:/x\n0::/app\n",
-			files:     map[string]string{"sys/fs/cgroup/app/cgroup.procs": "", "sys/fs/cgroup/app/cpu.max": "25000 100000\n", "sys/fs/cgroup/app/cpu.stat": "throttled_usec 5\n"},
-			quota:     0.25,
-			throttled: total{5000, true},
+		"versions 1 and 2, as with systemd": {
+			self: "1:cpu:/\n0::/\n",
+			files: map[string]string{
+				"sys/fs/cgroup/cpu/cgroup.procs": "", "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n", "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n", "sys/fs/cgroup/cpu/cpu.stat": "throttled_time 0\n",
+				"sys/fs/cgroup/unified/cgroup.procs": "",
+			},
+			throttled: total{0, true},
 		},
 		"none": {self: "", files: map[string]string{}},
 		"text that is not from the kernel": {

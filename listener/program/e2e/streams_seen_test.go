@@ -144,7 +144,7 @@ func TestStreams_AreReported(t *testing.T) {
 	}
 	for id, want := range map[string]bool{"1": false, "2": true} {
 		page := a.Get("/__admin/runs/" + id + "/report").Body
-		for _, text := range []string{`<a href="#streams">`, "gap, declared", "Items of streams", "slower by a shared rate: 2 times"} {
+		for _, text := range []string{`<a href="#streams">`, "gap, declared", "slower by a shared rate: 2 times"} {
 			if strings.Contains(page, text) != want {
 				t.Errorf("the page of run %s contains %q: %v", id, text, !want)
 			}
