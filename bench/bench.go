@@ -72,13 +72,18 @@ func (r *run) measured(ctx context.Context) error {
 // openLoopScenarios are measured at a constant rate unless other scenarios are named.
 var openLoopScenarios = []string{"static", "path", "json"}
 
+// nameOfStream is the scenario whose items count instead of its requests.
+const nameOfStream = "stream"
+
 // chosen returns the scenarios to measure.
 func (r *run) chosen() []scenario {
 	names := r.opts.Scenarios
 	if len(names) == 0 && r.opts.Rate.given() {
 		names = openLoopScenarios
 	}
-	return slices.DeleteFunc(scenarios(), func(s scenario) bool { return len(names) > 0 && !slices.Contains(names, s.Name) })
+	return slices.DeleteFunc(scenarios(), func(s scenario) bool {
+		return len(names) > 0 && !slices.Contains(names, s.Name) || len(r.opts.Rivals) > 0 && s.Name == nameOfStream
+	})
 }
 
 // measureScenario measures one scenario, on a server of its own.

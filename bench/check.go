@@ -80,8 +80,8 @@ func checkResponses(ctx context.Context, address string, requests []preparedRequ
 		if err := r.compare(&got, statusOnly); err != nil {
 			return nil, reply{}, err
 		}
-		wants[i] = load.Want{Status: got.status, Length: -1, Also: r.response.Also}
-		if r.response.Body != nil && !statusOnly {
+		wants[i] = load.Want{Status: got.status, Length: -1, Also: r.response.Also, Items: r.response.Items, Gap: r.response.Gap}
+		if (r.response.Body != nil || r.response.Items > 0) && !statusOnly {
 			wants[i].Length = len(got.body)
 		}
 	}

@@ -33,7 +33,7 @@ func (r *run) measure(ctx context.Context, candidate side, sub *subject) error {
 	}
 	ctx, release := whileRunning(ctx, sides)
 	defer release()
-	res := &result{Name: sub.name, Shows: sub.shows, Rate: r.opts.Rate.PerSecond}
+	res := &result{Name: sub.name, Shows: sub.shows, Rate: r.opts.Rate.PerSecond, streamed: sub.wants[0].Items > 0}
 	if share := r.opts.Rate.Share; share > 0 {
 		if res.Capacity, err = r.capacity(ctx, candidate, sub); err != nil {
 			return err

@@ -148,6 +148,9 @@ func (o *Options) checkCombinations(wrong func(format string, args ...any)) {
 	}
 	excluded(len(o.Config) > 0, "--config", len(o.Scenarios) > 0, "--scenario")
 	excluded(len(o.Rivals) > 0, "--rival", o.Rate.given(), "--rate")
+	streams := slices.Contains(o.Scenarios, nameOfStream)
+	excluded(streams, "--scenario stream", o.Rate.given(), "--rate")
+	excluded(streams, "--scenario stream", len(o.Rivals) > 0, "--rival")
 	if o.Endpoint != "" && len(o.Config) == 0 {
 		wrong("--endpoint can only be used with --config")
 	}

@@ -36,6 +36,8 @@ func TestReadOptionsRefuses(t *testing.T) {
 		{"-c a.yml --scenario path", []string{"--config and --scenario exclude each other"}},
 		{"--scenario statik", []string{`no scenario is named "statik" (did you mean "static"?)`}},
 		{"--rival a={port} --rate 5", []string{"--rival and --rate exclude each other"}},
+		{"--scenario stream --rate 5", []string{"--scenario stream and --rate exclude each other"}},
+		{"--scenario path,stream --rival a={port}", []string{"--scenario stream and --rival exclude each other"}},
 		{"--rival a=nginx", []string{`--rival: "a=nginx" is not valid`, "{port}"}},
 		{"--rival bare={port}", []string{`--rival: two servers are named "bare"`}},
 		{"--rival a={port} --rival a={port}", []string{`--rival: two servers are named "a"`}},

@@ -49,6 +49,10 @@ func (r *run) remarksOn(res *result) []string {
 	if res.Void != "" {
 		lines = append(lines, "no result: "+res.Void)
 	}
+	if l := res.medians().Latency; res.streamed && res.Void == "" {
+		lines = append(lines, fmt.Sprintf("figures of items, not of requests: they came %s ms later than due at p50, %s at p99, %s at most; the bare handler was loaded before it, with requests",
+			l.at(50).text(3), l.at(99).text(3), l.at(100).text(3)))
+	}
 	busy := res.Rounds.median(res.Rounds.loaded(), func(f *figures) figure { return figure(f.Busy) })
 	if busy > busyGenerator {
 		lines = append(lines, fmt.Sprintf("the generator was the bottleneck: it used %.0f %% of its processors; requests/s is what it can send; CPU time per request is still valid", 100*busy))

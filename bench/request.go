@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // request is a request as a scenario declares it.
@@ -27,6 +28,8 @@ type declaredResponse struct {
 	Headers map[string]string
 	Body    *string
 	JSON    *string // the body is this value as JSON
+	Items   int     // of a stream, see load.Want
+	Gap     time.Duration
 }
 
 // preparedRequest is a request ready to be sent, and the expected answer.

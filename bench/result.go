@@ -21,6 +21,7 @@ type result struct {
 	Medians  medians  `json:"medians"`
 	Rounds   rounds   `json:"rounds"`
 	Remarks  []string `json:"remarks"`
+	streamed bool     // its figures are those of items
 }
 
 // medians contains the medians of the rounds, and the latencies of all rounds; unknown in a void

@@ -85,11 +85,11 @@ func figuresOf(o *load.Outcome, before, after load.Usage) *figures {
 const endPatience = 200 * time.Millisecond
 
 // measureRounds measures round by round, and appends each complete round to the result: the candidate
-// alone, and then all sides at once; or, at a rate, the baseline and the candidate in turn. It stops at the first round with errors, which make the result
-// void.
+// alone, and then all sides at once; or, at a rate or for streams, the baseline and the candidate in turn. It stops at
+// the first round with errors, which make the result void.
 func (r *run) measureRounds(ctx context.Context, res *result, sides []side, sub *subject) error {
 	parts := [][]side{sides[:1], sides[1:2]}
-	if res.Rate == 0 {
+	if res.Rate == 0 && sub.wants[0].Items == 0 {
 		alone := sides[1]
 		alone.name = nameOfAlone
 		parts = [][]side{{alone}, sides}

@@ -16,7 +16,7 @@ import (
 // The names are the documented ones, and all differ. Each declaration has only keys that are known, and
 // requests that can be sent.
 func TestScenariosAreDeclared(t *testing.T) {
-	want := []string{"static", "path", "query", "json", "header", "endpoints-10000", "file", "xlsx", "close", "close-10"}
+	want := []string{"static", "path", "query", "json", "header", "endpoints-10000", "file", "xlsx", "close", "close-10", "stream"}
 	all := scenarios()
 	if got := list.Map(all, func(s scenario) string { return s.Name }); !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)

@@ -23,6 +23,7 @@ type conn struct {
 	request    []byte
 	sent       int // bytes of the request that are written
 	response   response
+	items      int // of its stream that have arrived
 }
 
 type connState uint8
@@ -143,7 +144,7 @@ func (t *thread) ready(i int) {
 func (t *thread) transmit(i int, c *conn, from int64) {
 	c.state, c.from = waiting, from
 	t.outstanding++
-	c.request, c.sent = t.Requests[c.next], 0
+	c.request, c.sent, c.items = t.Requests[c.next], 0, 0
 	c.response.reset(bytes.HasPrefix(c.request, []byte("HEAD ")))
 	t.write(i)
 }
@@ -157,6 +158,8 @@ func (t *thread) served(i int, closes bool) {
 	c.state = idle
 	if unlike := t.Wants[c.next].unlike(a.head.Status, a.size); unlike != "" {
 		t.fail(c, unlike)
+	} else if t.Wants[c.next].Items > 0 {
+		// its items were counted
 	} else if t.Rate == 0 && t.schedule.counts(t.now) || t.Rate > 0 && c.counted {
 		t.result.served(t.now - c.from)
 	}
@@ -169,6 +172,17 @@ func (t *thread) served(i int, closes bool) {
 		return
 	}
 	t.ready(i)
+}
+
+// counted counts the items of a stream that have arrived by now.
+func (t *thread) counted(c *conn) {
+	w := &t.Wants[c.next]
+	for c.response.headed && c.items < w.Items && c.response.size*int64(w.Items) >= int64(w.Length)*int64(c.items+1) {
+		c.items++
+		if t.schedule.counts(t.now) {
+			t.result.served(max(t.now-c.from-int64(w.Gap)*int64(c.items), 0))
+		}
+	}
 }
 
 // advance selects the next request of a connection.

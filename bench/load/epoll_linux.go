@@ -99,6 +99,9 @@ func (t *thread) read(i int) {
 		t.broken(i, "bytes that answer no request")
 	default:
 		done, err := c.response.accept(t.epoll.buf[:n], &t.seen[uint32(c.next)%uint32(len(t.seen))])
+		if err == nil && t.Wants[c.next].Items > 0 {
+			t.counted(c)
+		}
 		if err != nil {
 			t.broken(i, err.Error())
 		} else if done {

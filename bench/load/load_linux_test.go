@@ -99,7 +99,7 @@ const okResponse = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 // simple returns the plan of a short closed loop, which the test may change.
 func simple(address string) *Plan {
 	return &Plan{
-		Address: address, Requests: [][]byte{get("/")}, Wants: []Want{{200, 5, nil}},
+		Address: address, Requests: [][]byte{get("/")}, Wants: []Want{{Status: 200, Length: 5}},
 		Connections: 4, Duration: 100 * time.Millisecond, patience: 30 * time.Second,
 	}
 }
@@ -137,6 +137,25 @@ func onlyError(t *testing.T, o *Outcome, kind string) {
 	t.Helper()
 	if o.Requests != 0 || len(o.Errors) != 1 || o.Errors[kind] == 0 {
 		t.Errorf("%d answered, errors %v; want only %q", o.Requests, o.Errors, kind)
+	}
+}
+
+// The items of a stream count, each when it is complete, with how much later than due it came.
+func TestLoadCountsItems(t *testing.T) {
+	for _, gap := range []time.Duration{time.Nanosecond, time.Hour} {
+		checkLeaks(t)
+		s := serveScript(t, func(conn net.Conn, from *bufio.Reader) {
+			_, _ = http.ReadRequest(from)
+			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n3\r\nabc\r\n8\r\nabcabcab\r\n")
+			_, _ = from.ReadByte() // three of four items, and a part, until the client leaves
+		})
+		p := simple(s.address)
+		p.Wants, p.patience = []Want{{Status: 200, Length: 16, Items: 4, Gap: gap}}, time.Millisecond
+		o := mustRun(t, p)
+		latest := snapshotOf(o).Quantile(1)
+		if o.Requests != uint64(3*p.Connections) || o.Errors["no answer"] != uint64(p.Connections) || latest > 0 != (gap < time.Hour) {
+			t.Errorf("gap %v: %d items, errors %v, at most %v late", gap, o.Requests, o.Errors, latest)
+		}
 	}
 }
 
@@ -302,7 +321,9 @@ func TestLoadInTurn(t *testing.T) {
 	})
 	l := simple(s.address)
 	l.Requests = [][]byte{get("/a"), get("/b"), get("/c"), get("/d"), []byte("HEAD /e HTTP/1.1\r\nHost: x\r\n\r\n"), get("/f")}
-	l.Wants = []Want{{200, 5, nil}, {404, 2, nil}, {0, 7, nil}, {201, 0, []int{200, 204}}, {200, 0, nil}, {0, -1, nil}}
+	l.Wants = []Want{
+		{Status: 200, Length: 5}, {Status: 404, Length: 2}, {Length: 7}, {Status: 201, Also: []int{200, 204}}, {Status: 200}, {Length: -1},
+	}
 	l.Connections = 3
 	o := mustRun(t, l)
 	if o.Requests < 6 || len(o.Errors) != 0 {
@@ -424,7 +445,7 @@ func TestLoadLargeBodies(t *testing.T) {
 		}
 	})
 	l := simple(s.address)
-	l.Requests, l.Wants = [][]byte{request}, []Want{{200, len(body), nil}}
+	l.Requests, l.Wants = [][]byte{request}, []Want{{Status: 200, Length: len(body)}}
 	l.Rate, l.Connections, l.Duration = 50, 2, 40*time.Millisecond // two requests, which are awaited
 	o := mustRun(t, l)
 	if o.Requests+o.Missed != 2 || o.Requests == 0 || len(o.Errors) != 0 || wrong.Load() != 0 {

@@ -33,4 +33,9 @@ type Want struct {
 	Status int   // 0 accepts any status below 400
 	Length int   // of the body in bytes, 0 for HEAD; -1 accepts any
 	Also   []int // further statuses
+	// Items is how many items of equal length a streamed answer has, the first one Gap after the request and
+	// each of the others Gap after the one before; 0 for no stream. Each item counts as a request, whose latency
+	// is how much later it came.
+	Items int
+	Gap   time.Duration
 }

@@ -97,7 +97,7 @@ func TestBench_MeasuresEveryScenario(t *testing.T) {
 		t.Fatalf("exit %d\n%s%s", code, stdout, stderr)
 	}
 	got := readBench(t, file)
-	if !got.Complete || len(got.Results) != 10 {
+	if !got.Complete || len(got.Results) != 11 {
 		t.Fatalf("complete %v, %d results:\n%s", got.Complete, len(got.Results), stdout)
 	}
 	baseline, candidate := 0, 0 // on a busy machine, one of the two may have answered no request
