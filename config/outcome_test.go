@@ -70,8 +70,8 @@ func TestMistakesOfFaults(t *testing.T) {
 		{"speeds that fall", withKeys("fault: {type: slow-body, bytes-per-second: {p1: 64KiB, p50: §4KiB}}"), one(at+".bytes-per-second.p50", "p50 (4096) is below p1 (65536)")},
 		{"a maximum below the minimum", withKeys("fault: {type: slow-body, bytes-per-second: {min: 2, max: §1}}"), one(at+".bytes-per-second.max", "max (1) is below min (2)")},
 		{"a speed of 0", withKeys("fault: {type: slow-body, bytes-per-second: {p50: §0, p99: §9GB}}"), []complaint{{at + ".bytes-per-second.p50", "expected a number of bytes above 0"}, {at + ".bytes-per-second.p99", "a number of bytes above 0"}}},
-		{"after without a stream", withKeys("fault: {type: reset, after: §3s}"), one(at+".after", "is for a stream; expected a response with stream")},
-		{"a fault of streams without one", withKeys("fault: {type: §stall}"), one(at+".type", "is for a stream; expected a response with stream")},
+		{"after without a stream", withKeys("fault: {type: reset, after: §3s}"), one(at+".after", "is for a stream; expected a response with stream or proxy")},
+		{"a fault of streams without one", withKeys("fault: {type: §stall}"), one(at+".type", "is for a stream; expected a response with stream or proxy")},
 		{"part of a byte", withKeys("fault: {type: slow-body, bytes-per-second: §0.5}"), one(at+".bytes-per-second", "an integer from 1")},
 	})
 }

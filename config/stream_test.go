@@ -85,7 +85,7 @@ func TestMistakesOfStreams(t *testing.T) {
 		{"an item of an error", faulty("type: error, item: {§times: 2, data: x}"), one(atEndpoint+".fault.item.times", "unknown key; expected one of data, event")},
 		{"an item of another form", faulty("type: error, item: {line: §x}"), one(atEndpoint+".fault.item.line", "the stream has events and other content; expected only one of them")},
 		{"an item without content", faulty("type: error, item: §{}"), one(atEndpoint+".fault.item", "sends nothing; expected data, line, body, base64 or comment")},
-		{"a fault of streams for another answer", "- endpoint:\n    path: /x\n    responses: [{stream: [{data: x}]}, {body: x, fault: {type: §stall}}]\n    fault: {type: stall}\n", one(atOutcomes+"[1].fault.type", "is for a stream; expected a response with stream")},
+		{"a fault of streams for another answer", "- endpoint:\n    path: /x\n    responses: [{stream: [{data: x}]}, {body: x, fault: {type: §stall}}]\n    fault: {type: stall}\n", one(atOutcomes+"[1].fault.type", "is for a stream; expected a response with stream or proxy")},
 		{"a cut without a rate", streamed(beside("cut: §{pause: 1s}"), "data: x"), one(atResponse+".cut", "rate is missing")},
 		{"a heartbeat of 0", streamed(beside("heartbeat: §0"), "data: x"), one(atResponse+".heartbeat", "expected a duration above 0")},
 	})

@@ -2,19 +2,26 @@ package listener_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
+
+	"golang.org/x/net/http2"
 
 	"mockserver/config"
 	"mockserver/internal/harness"
 	"mockserver/listener"
+	"mockserver/listener/listenertest"
+	"mockserver/listener/observe/record"
 )
 
 // pieced is an upstream that sends pieces, each after the first one only once a word came for it, and as many
@@ -219,6 +226,133 @@ func TestProxy_StreamsKeepTheirPlace(t *testing.T) {
 				n, err = u.take(ctx, client, url, kind)
 				return err == nil || path == "/cut" && n == 2
 			})
+		}
+	}
+}
+
+// flowing is an upstream that sends as many events, or lines to /lines, as the query n says, and then waits for the
+// client to leave if it holds. The first webhook goes to hook.
+func flowing(t *testing.T) (url string, hook chan string) {
+	hook = make(chan string, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/told" {
+			body, _ := io.ReadAll(r.Body)
+			hook <- string(body)
+			return
+		}
+		q := r.URL.Query()
+		kind := "text/event-stream"
+		if q.Has("lines") {
+			kind = "application/x-ndjson"
+		}
+		n, _ := strconv.Atoi(q.Get("n"))
+		w.Header().Set("Content-Type", kind)
+		if q.Has("sized") {
+			w.Header().Set("Content-Length", strconv.Itoa(n*len(pieceOf(kind, 0))))
+		}
+		for i := range n {
+			_, _ = io.WriteString(w, pieceOf(kind, i))
+			if !q.Has("whole") {
+				_ = http.NewResponseController(w).Flush()
+			}
+		}
+		if q.Has("hold") {
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		}
+		if q.Has("breaks") {
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, hook
+}
+
+// Each fault comes where it is declared in a stream of an upstream, over both protocols, and only if the stream is long
+// enough. It is counted when it has come.
+func TestProxy_FaultsOfStreams(t *testing.T) {
+	url, _ := flowing(t)
+	server := listenertest.Start(t, config.Parse("m.yml", []byte(strings.ReplaceAll(`
+- upstream: {name: real, url: "URL"}
+- upstream: {name: short, url: "URL", max-duration: 200ms}
+- endpoint: {path: /none, response: {proxy: real}, fault: {type: reset, after: 9 items}}
+- endpoint: {path: /short, response: {proxy: real}, fault: {type: truncate, after: 9 items}}
+- endpoint: {path: /reset, response: {proxy: real}, fault: {type: reset, after: 3 items}}
+- endpoint: {path: /all, response: {proxy: real}, fault: {type: reset, of: connection, after: 3 items}}
+- endpoint: {path: /truncate, response: {proxy: real}, fault: {type: truncate, after: 0 items}}
+- endpoint: {path: /later, response: {proxy: real}, fault: {type: truncate, after: 50ms}}
+- endpoint: {path: /malformed, response: {proxy: real}, fault: {type: malformed, after: 3 items}}
+- endpoint: {path: /error, response: {proxy: real}, fault: {type: error, after: 3 items, item: {event: error, data: "{{path}} {{stream.index}}"}}}
+- endpoint: {path: /late-error, response: {proxy: real}, fault: {type: error, after: 0s, item: {line: x}}}
+- endpoint: {path: /no-error, response: {proxy: real}, fault: {type: error, item: {comment: x}}}
+- endpoint: {path: /large-error, response: {proxy: real}, fault: {type: error, after: 1 item, item: {data: "{{query-params.large}}"}}}
+- endpoint: {path: /stall, response: {proxy: short}, fault: {type: stall, after: 3 items}}
+`, "URL", url))), listener.Options{Record: &record.Options{}, MaxResponse: 300})
+	three, five := piecesOf("text/event-stream", 3), piecesOf("text/event-stream", 5)
+	lines := piecesOf("application/x-ndjson", 3)
+	for path, c := range map[string]struct {
+		body string
+		is   error
+		h2   http2.ErrCode
+	}{
+		"/none?n=5":                          {five, errNone, http2.ErrCodeNo},
+		"/short?n=5&sized":                   {five, errNone, http2.ErrCodeNo},
+		"/reset?n=5":                         {three, syscall.ECONNRESET, http2.ErrCodeInternal},
+		"/reset?n=3":                         {three, syscall.ECONNRESET, http2.ErrCodeInternal},
+		"/reset?n=3&hold":                    {three, syscall.ECONNRESET, http2.ErrCodeInternal},
+		"/reset?n=5&whole&sized":             {three, syscall.ECONNRESET, http2.ErrCodeInternal},
+		"/reset?n=5&lines":                   {lines, syscall.ECONNRESET, http2.ErrCodeInternal},
+		"/all?n=5":                           {three, syscall.ECONNRESET, 0},
+		"/truncate?n=5":                      {"", io.ErrUnexpectedEOF, http2.ErrCodeInternal},
+		"/later?n=3&hold":                    {three, io.ErrUnexpectedEOF, http2.ErrCodeInternal},
+		"/malformed?n=5":                     {three + "data: 0", io.ErrUnexpectedEOF, http2.ErrCodeInternal},
+		"/malformed?n=5&whole":               {three + "data: 0", io.ErrUnexpectedEOF, http2.ErrCodeInternal},
+		"/error?n=5":                         {three + "event: error\ndata: /error 3\n\n", errNone, http2.ErrCodeNo},
+		"/error?n=5&whole&sized":             {three + "event: error\ndata: /error 3\n\n", errNone, http2.ErrCodeNo},
+		"/error?n=3":                         {three, errNone, http2.ErrCodeNo},
+		"/late-error?n=3":                    {"x\n", errNone, http2.ErrCodeNo},
+		"/no-error?n=5":                      {five, errNone, http2.ErrCodeNo},
+		"/no-error?n=12":                     {piecesOf("text/event-stream", 10) + ": x\n\n", errNone, http2.ErrCodeNo},
+		"/large-error?n=5&large=" + large300: {pieceOf("text/event-stream", 0), io.ErrUnexpectedEOF, http2.ErrCodeInternal},
+		"/stall?n=5":                         {three, errNone, http2.ErrCodeNo},
+		"/stall?n=3&sized":                   {three, errNone, http2.ErrCodeNo},
+	} {
+		if status, _, body, err := askOnce(t, server.URL()+path); status != 200 || body != c.body || (err == nil) != (c.is == errNone) || err != nil && !errors.Is(err, c.is) {
+			t.Errorf("%.40s: got %d %q, %v", path, status, body, err)
+		}
+		if c.h2 == 0 && c.is != errNone {
+			continue
+		}
+		if body, code := overFrames(t, server, path); body != c.body || code != c.h2 {
+			t.Errorf("%.40s over HTTP/2: got %q, %v", path, body, code)
+		}
+	}
+	until(t, "the faults that came are counted", func() bool {
+		all := map[string]uint64{}
+		for _, e := range server.Counts().Endpoints {
+			for fault, n := range e.Faults {
+				all[fault] += n
+			}
+		}
+		return server.Counts().InFlight == 0 && maps.Equal(all, map[string]uint64{"reset": 11, "truncate": 4, "malformed": 4, "error": 10, "stall": 4})
+	})
+}
+
+var large300 = strings.Repeat("x", 300)
+
+// overFrames requests a path over HTTP/2, and returns the body and the code that the stream is reset with.
+func overFrames(t *testing.T, server *listener.Server, path string) (body string, code http2.ErrCode) {
+	t.Helper()
+	s := speak(t, server)
+	s.get(1, path)
+	for {
+		switch f := s.next().(type) {
+		case *http2.DataFrame:
+			if body += string(f.Data()); f.StreamEnded() {
+				return body, http2.ErrCodeNo
+			}
+		case *http2.RSTStreamFrame:
+			return body, f.ErrCode
 		}
 	}
 }

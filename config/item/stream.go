@@ -116,7 +116,7 @@ var streamFields = []table.Field[Stream]{
 	table.Of[Stream](table.Row{Key: "max-duration", Doc: "how long a stream may last; 1h by default if it has no end", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
 	table.With(table.Row{Key: "resume", Doc: "false sends a whole stream, whatever Last-Event-ID the request has", Kinds: table.Bools},
 		func(_ *table.Decoder, v table.Value, s *Stream) { s.NoResume = !v.Truth() }),
-	table.Map[Stream](table.Row{Key: "cut", Doc: "sends the bytes of some items in two parts", Form: "a map with rate and pause"}, cutFields),
+	table.Map[Stream](table.Row{Key: "cut", Passed: true, Doc: "sends the bytes of some items in two parts", Form: "a map with rate and pause"}, cutFields),
 }
 
 var cutFields = []table.Field[Cut]{

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"mockserver/config/policy"
@@ -25,7 +26,7 @@ func checkStream(c *table.Checker, r *Response, latency *policy.Latency, at []st
 	s := streamRules{Checker: c, stream: &r.Stream}
 	if r.Items == nil {
 		for _, f := range streamFields {
-			if key := table.Below(at, f.Key); c.Node(key...) != nil && !c.Faulty(table.Below(at, "stream")...) {
+			if key := table.Below(at, f.Key); c.Node(key...) != nil && !(f.Passed && r.Proxy != nil) && !c.Faulty(table.Below(at, "stream")...) {
 				c.Wrong("is for a stream; stream is missing", key...)
 			}
 		}
@@ -53,8 +54,11 @@ func checkStream(c *table.Checker, r *Response, latency *policy.Latency, at []st
 	}
 }
 
+// ofUpstream is the form of a stream of an upstream, which is not known.
+const ofUpstream = "upstream"
+
 // formOf returns AsData if the first stream of some responses, or of a single one, has events, AsBody for any other
-// stream, and "" if none is a stream.
+// stream, ofUpstream for one that may be passed on, and "" if none is a stream.
 func formOf(outcomes []Outcome, single *Response) string {
 	all := []*Response{single}
 	for i := range outcomes {
@@ -65,6 +69,8 @@ func formOf(outcomes []Outcome, single *Response) string {
 			return AsData
 		} else if r.HasStream() {
 			return AsBody
+		} else if r.Proxy != nil {
+			return ofUpstream
 		}
 	}
 	return ""
@@ -80,9 +86,9 @@ func checkFault(c *table.Checker, f *policy.Fault, form string, at []string) {
 		if f.After != "" {
 			key = "after"
 		}
-		c.Wrong("is for a stream; expected a response with stream", table.Below(at, key)...)
+		c.Wrong("is for a stream; expected a response with stream or proxy", table.Below(at, key)...)
 	case f.Item != nil:
-		s := streamRules{Checker: c, stream: &Stream{}, form: form}
+		s := streamRules{Checker: c, stream: &Stream{}, form: strings.TrimPrefix(form, ofUpstream)}
 		s.item(f.Item.(*StreamItem), table.Below(at, "item"))
 	}
 }

@@ -28,7 +28,7 @@ func (u *Upstream) Do(x *Exchange, a *Request) (err error) {
 	x.upstream = u
 	x.UnderWay = u.UnderWay.Add(1)
 	begun := time.Now()
-	x.deadline, x.ends = u.Deadline(begun), begun.Add(u.maxDuration)
+	x.deadline, x.Ends = u.Deadline(begun), begun.Add(u.maxDuration)
 	if x.out, err = u.appendHead(x.out[:0], a); err != nil {
 		x.end()
 		return err

@@ -41,6 +41,7 @@ type Exchange struct {
 	Sent      time.Time     // when the request had a connection
 	First     time.Time     // when the first byte of the answer arrived; zero if none did
 	UnderWay  int64         // requests at the upstream when this one began, including this one
+	Ends      time.Time     // when a streamed body must be complete; it may be set to an earlier time
 
 	upstream *Upstream
 	placed   bool // it has a place at the upstream
@@ -48,11 +49,10 @@ type Exchange struct {
 	asks     bool      // conn.Ask sends the request; otherwise deadlines are set on conn
 	from     io.Reader // conn, except in tests
 	deadline time.Time
-	ends     time.Time // when a streamed body must be complete
-	hurried  bool      // the read deadline is before deadline
-	waiter   Waiter    // the client, while Do has not returned
-	out      []byte    // the request
-	headSize int       // of the request
+	hurried  bool   // the read deadline is before deadline
+	waiter   Waiter // the client, while Do has not returned
+	out      []byte // the request
+	headSize int    // of the request
 	named    [][]byte
 
 	in     []byte // what was received, from the head of the answer on; the rest of a body is not
@@ -104,8 +104,8 @@ func (x *Exchange) unhurry() {
 
 // extend sets the deadline for the next piece of a streamed body.
 func (x *Exchange) extend() {
-	if x.deadline = x.upstream.Deadline(time.Now()); x.ends.Before(x.deadline) {
-		x.deadline = x.ends
+	if x.deadline = x.upstream.Deadline(time.Now()); x.Ends.Before(x.deadline) {
+		x.deadline = x.Ends
 	}
 	x.hurried = true
 }
@@ -131,7 +131,7 @@ func (x *Exchange) readConn(p []byte) (n int, err error) {
 // cause returns the error to report for an error from the connection.
 func (x *Exchange) cause(err error) error {
 	switch {
-	case isTimeout(err) && !errors.Is(err, ErrTimeout) && x.Streamed && !time.Now().Before(x.ends):
+	case isTimeout(err) && !errors.Is(err, ErrTimeout) && x.Streamed && !time.Now().Before(x.Ends):
 		return fmt.Errorf("%w: the answer was not complete within the max-duration of %v", ErrTimeout, x.upstream.maxDuration)
 	case isTimeout(err) && !errors.Is(err, ErrTimeout) && x.Streamed:
 		return fmt.Errorf("%w: nothing more of the answer arrived for %v", ErrTimeout, x.upstream.timeout)

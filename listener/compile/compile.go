@@ -225,6 +225,7 @@ func (c *Compiler) response(e *item.Endpoint, scope *renderer.Scope) (Response, 
 	problems = append(problems, wrong...)
 	if a.Proxy != nil {
 		a.Proxy.set = a.fieldNames()
+		problems = append(problems, c.spoiling(&a, e, -1, form, scope)...)
 	}
 	if a.Proxy != nil && !a.Proxy.missing || semantics.HasNoContent(a.Status) { // then Content-Type is sent only if declared
 		return a, problems

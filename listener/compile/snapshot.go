@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/fetcher"
 	"mockserver/listener/compile/traffic"
 	"mockserver/listener/compile/webhook"
@@ -14,6 +15,7 @@ import (
 	"mockserver/matcher"
 	"mockserver/matcher/nearest"
 	"mockserver/renderer"
+	"mockserver/renderer/stream"
 )
 
 // Snapshot is a compiled specification, from which requests are answered. It is immutable; a reload
@@ -60,6 +62,8 @@ type Response struct {
 	Block     []byte           // its header block in HTTP/2, without Date; nil if it is not always the same
 	Static    []byte           // the body, if it is the same for every request
 	Stream    *Stream          // what is sent instead of a body, item by item; nil for none
+	Cut       *item.Cut        // how often items of a stream are sent in two parts; nil for never
+	Failing   *stream.Items    // the item that the fault error sends in a stream; nil for none
 	Source    *fetcher.Source  // the external body
 	Proxy     *proxy           // where the request is passed on to; nil for none
 	AnyMethod bool             // it answers requests of any method

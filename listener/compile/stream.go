@@ -29,10 +29,6 @@ type Stream struct {
 	Most   int
 	Clock  *traffic.Clock // of the streams that share a rate; nil for none
 	Demand float64        // the items a second that the stream wants to send, by that clock
-	// Cut is the share of items whose bytes are sent in two parts, with CutPause in between.
-	Cut      float64
-	CutPause time.Duration
-	Failing  *stream.Items // the item that the fault error sends; nil for none
 }
 
 // Lengths is a distribution of lengths of time; see policy.Latency.Lengths.
@@ -62,14 +58,9 @@ func (c *Compiler) stream(a *Response, e *item.Endpoint, form renderer.Form, sco
 		s.MaxDuration = cmp.Or(s.MaxDuration, endlessDuration)
 	}
 	c.pace(s)
-	if cut := resp.Cut; cut != nil && !c.NoFaults {
-		s.Cut, s.CutPause = cut.Rate, cut.Pause
-		if c.NoLatency {
-			s.CutPause = 0
-		}
+	if a.Stream = s; a.Proxy == nil {
+		problems = append(problems, c.spoiling(a, e, items.Count, form, scope)...)
 	}
-	problems = append(problems, c.streamFault(s, e, form, scope)...)
-	a.Stream = s
 	if !a.TypeDeclared {
 		a.ContentType = resp.Stream.MediaType()
 	}
@@ -79,19 +70,28 @@ func (c *Compiler) stream(a *Response, e *item.Endpoint, form renderer.Form, sco
 	return problems
 }
 
-// streamFault compiles what the fault of an endpoint sends in a stream.
-func (c *Compiler) streamFault(s *Stream, e *item.Endpoint, form renderer.Form, scope *renderer.Scope) (problems syntax.Problems) {
+// spoiling compiles how a stream of an endpoint, with so many items, is spoiled; -1 for an unknown number.
+func (c *Compiler) spoiling(a *Response, e *item.Endpoint, count int, form renderer.Form, scope *renderer.Scope) (problems syntax.Problems) {
+	if cut := e.Response.Cut; cut != nil && !c.NoFaults {
+		a.Cut = new(*cut)
+		if c.NoLatency {
+			a.Cut.Pause = 0
+		}
+	}
 	f := e.Fault
 	if f == nil {
 		return nil
 	}
-	if f.NeedsCount() && s.Count < 0 {
+	if f.NeedsCount() && count < 0 {
 		problems = append(problems, syntax.Problem{Pos: f.AfterPos, Key: f.Key + ".after",
 			What: "is a part of the items, whose number differs between requests; expected a number of items or a time"})
 	}
 	if failing, is := f.Item.(*item.StreamItem); is {
+		if !a.TypeDeclared {
+			form = renderer.Inferred
+		}
 		var wrong syntax.Problems
-		s.Failing, wrong = stream.Compile([]item.StreamItem{*failing}, false, form, scope)
+		a.Failing, wrong = stream.Compile([]item.StreamItem{*failing}, false, form, scope)
 		problems = append(problems, wrong...)
 	}
 	return problems

@@ -120,7 +120,9 @@ func (c *call) spoil(f *traffic.Fault, held *traffic.Capacity) (leaves bool) {
 	if c.peer == nobody {
 		return false
 	}
-	c.fault, c.Trace.Fault = f, f.Kind
+	if c.fault = f; !c.passesOn() || f.Kind == wire.Slow { // others may not come
+		c.Trace.Fault = f.Kind
+	}
 	switch {
 	case c.isStreamed():
 		c.held = held
@@ -135,6 +137,9 @@ func (c *call) spoil(f *traffic.Fault, held *traffic.Capacity) (leaves bool) {
 
 // isStreamed reports whether a fault sends the body, or a part of it, in pieces.
 func (c *call) isStreamed() bool {
-	return c.fault != nil && (c.fault.Kind == wire.Slow || c.fault.Kind == wire.Truncate) &&
-		(c.Reply.Streamed || len(c.Reply.Sent(c.isHead())) > 0)
+	return c.fault != nil && (c.passesOn() ||
+		(c.fault.Kind == wire.Slow || c.fault.Kind == wire.Truncate) && len(c.Reply.Sent(c.isHead())) > 0)
 }
+
+// passesOn reports whether the answer of an upstream is sent as it arrives, after which the request ends.
+func (c *call) passesOn() bool { return c.Reply.Passed != nil && c.Reply.Streamed }

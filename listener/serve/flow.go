@@ -189,8 +189,8 @@ func (f *flow) appendItem(b []byte, now time.Time) []byte {
 		f.reach(now, due)
 	}
 	faulty := f.isFaulty(now)
-	if faulty && f.stream.Failing != nil {
-		f.cursor.Replace(f.stream.Failing, &c.Request)
+	if faulty && f.source.Failing != nil {
+		f.cursor.Replace(f.source.Failing, &c.Request)
 	}
 	if c.Stopped == nil {
 		b = f.cursor.Append(b, &c.Request)

@@ -85,12 +85,12 @@ func (f *flow) spoil(b []byte, begin int) []byte {
 
 // cut takes from b the second part of the item that was appended since begin, if it is to be sent in two parts.
 func (f *flow) cut(b []byte, begin int, now time.Time) []byte {
-	if f.stream.Cut == 0 || f.gaps.Float64() >= f.stream.Cut || len(b)-begin < 2 {
+	if f.source.Cut == nil || f.gaps.Float64() >= f.source.Cut.Rate || len(b)-begin < 2 {
 		return b
 	}
 	at := begin + 1 + int(f.gaps.Float64()*float64(len(b)-begin-1))
 	f.second = append(f.second[:0], b[at:]...)
-	f.secondAt = now.Add(f.stream.CutPause)
+	f.secondAt = now.Add(f.source.Cut.Pause)
 	return b[:at]
 }
 

@@ -173,8 +173,7 @@ func (s streams) send(c *call, st *h2.Stream, a *compile.Response) {
 	switch {
 	case c.isHead() || semantics.HasNoContent(p.Status):
 	case p.Passed != nil && !p.Passed.Whole:
-		c.passing.rest = body
-		s.sendPieces(c, st, block)
+		s.sendPieces(c, st, block, body)
 		return
 	case c.fault != nil && c.fault.Kind == h2.Truncate:
 		st.Spoil(h2.Truncate)
@@ -186,12 +185,13 @@ func (s streams) send(c *call, st *h2.Stream, a *compile.Response) {
 }
 
 // sendPieces sends an upstream's answer as it arrives.
-func (s streams) sendPieces(c *call, st *h2.Stream, block []byte) {
+func (s streams) sendPieces(c *call, st *h2.Stream, block, body []byte) {
 	piece := http1.NewPiece()
 	defer piece.Free()
 	defer s.endPieces(c)
 	defer c.passing.Close()
 	st.Begin(block)
+	c.startPieces(body)
 	var err error
 	for err == nil {
 		var n int
@@ -205,7 +205,7 @@ func (s streams) sendPieces(c *call, st *h2.Stream, block []byte) {
 	case io.EOF:
 		st.End()
 	case errCut:
-		st.Break(false)
+		st.Break(c.fault.OfConnection)
 	default:
 		st.Break(false)
 		s.logBroken(c, err)

@@ -66,8 +66,8 @@ func (s *Server) logAccess(c *call, left bool, more slog.Attr) {
 	if c.In.TLS != nil {
 		attrs = append(attrs, slog.String("tls", string(c.In.TLS.Version)))
 	}
-	if c.fault != nil {
-		attrs = append(attrs, slog.String("fault", c.fault.Kind))
+	if c.Trace.Fault != "" {
+		attrs = append(attrs, slog.String("fault", c.Trace.Fault))
 	}
 	s.Log.LogAttrs(context.Background(), slog.LevelInfo, "request", attrs...)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"mockserver/config/policy"
 	"mockserver/fetcher/upstream"
 	"mockserver/internal/semantics"
 	"mockserver/listener/protocol/wire"
@@ -56,13 +57,14 @@ func (s *Server) writePassed(c *call, conn *wire.Connection, head, body []byte, 
 	if whole || err != nil {
 		return err
 	}
-	c.passing.rest = body
+	c.startPieces(body)
 	failed, broken := conn.SendPieces(coded, c.nextPiece)
 	c.passing.Close()
 	switch broken {
 	case nil, upstream.ErrLeft:
 		return cmp.Or(failed, broken)
 	case errCut:
+		conn.Break(c.fault.Kind == policy.FaultReset)
 		return conn.WriteHalf(nil)
 	}
 	conn.Reset()

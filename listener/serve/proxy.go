@@ -46,6 +46,7 @@ func (s *Server) pass(a *compile.Response, c *call) bool {
 		c.passing = new(passing)
 	}
 	x := c.passing
+	c.server = s
 	var waited time.Duration
 	if rec := p.Tap.Recorder(); rec != nil {
 		found, wait, err := x.capture.Begin(rec, &c.Request, uint64(c.peer.Shard()), c.waiter(), p.To.Deadline(time.Now()))
@@ -98,6 +99,9 @@ func (s *Server) pass(a *compile.Response, c *call) bool {
 // client leaves.
 func (x *passing) ReadWatching(b []byte, w upstream.Waiter) (int, error) {
 	n, err := x.Exchange.ReadWatching(b, w)
+	if errors.Is(err, upstream.ErrTimeout) && x.isFaulty(false) { // the fault comes now
+		return n, nil
+	}
 	if err == upstream.ErrLeft {
 		x.capture.End(x.Exchange, recording.CodeLeft, record.StatusLeft)
 	}

@@ -115,7 +115,7 @@ func (s *Server) disturb(a *compile.Response, c *call, notify bool) {
 		w.held = place
 	}
 	drawn := a.Rules.Draw(&c.Request) // before the reply, which may also draw random numbers
-	c.buffered, w.fault = drawn.Fault != nil, drawn.Fault
+	c.buffered, w.fault = drawn.Fault != nil && !drawn.Fault.OnlyStreams, drawn.Fault
 	switch {
 	case chosen != nil:
 	case a.Outcomes != nil:
@@ -124,7 +124,7 @@ func (s *Server) disturb(a *compile.Response, c *call, notify bool) {
 		chosen = a
 	}
 	given := s.respondDrawn(chosen, drawn.Instead, c)
-	if w.fault != nil && w.fault.OnlyStreams && c.flow == nil {
+	if w.fault != nil && w.fault.OnlyStreams && c.flow == nil && !c.Reply.Streamed {
 		w.fault, drawn.Fault = nil, nil
 	}
 	if notify {
@@ -185,7 +185,7 @@ func (s *Server) finish(c *call) {
 			s.logAccess(c, c.peer.HasLeft(), slog.String("code", reply.InternalError.Code))
 		}
 	}
-	if s.Recorder != nil && !c.waits {
+	if s.Recorder != nil && !c.waits && !c.passesOn() {
 		s.record(c, c.peer.HasLeft())
 	}
 }
@@ -205,6 +205,8 @@ func (s *Server) record(c *call, left bool) {
 	s.leave(c, took)
 	if f := c.flow; f != nil {
 		took = f.took
+	} else if c.passesOn() {
+		took = c.passing.took
 	}
 	s.Recorder.End(&c.In, &c.Reply, &c.Trace, c.peer.Shard(), took, left)
 }

@@ -111,7 +111,7 @@ func (s *Server) resume(c *call) {
 // complete completes the head of a reply, and logs the request.
 func (s *Server) complete(c *call) {
 	s.completeHead(c)
-	if s.AccessLog {
+	if s.AccessLog && !c.passesOn() {
 		s.logAccess(c, c.peer.HasLeft(), slog.Duration("took", time.Since(c.In.Time)))
 	}
 }

@@ -79,9 +79,11 @@ func (c *Cursor) Next(r *matcher.Request) (next *Item, ok bool) {
 }
 
 // Replace replaces the present item and all after it by the first item of another stream.
-func (c *Cursor) Replace(by *Items, r *matcher.Request) {
-	index := c.index
-	by.Begin(c)
+func (c *Cursor) Replace(by *Items, r *matcher.Request) { c.BeginAt(by, c.index, r) }
+
+// BeginAt sets a cursor to the first item of a stream, which is sent after so many others.
+func (c *Cursor) BeginAt(items *Items, index int, r *matcher.Request) {
+	items.Begin(c)
 	c.index = index - 1
 	c.Next(r)
 }
