@@ -91,13 +91,18 @@ func TestStream_FaultsAreChecked(t *testing.T) {
 	const fixed, loop = "response: {stream: [{data: a}]}", "response: {stream: [{data: a, for: x in json-params}]}"
 	for text, want := range map[string]string{
 		fixed + ", fault: {type: stall, after: 40%}":                                                 "",
-		loop + ", fault: {type: stall, after: 40%}":                                                  "m.yml:1:107: [0].endpoint.fault.after: is a part of the items, whose number differs between requests; expected a number of items or a time",
+		loop + ", fault: {type: stall, after: 40%}":                                                  "m.yml:2:107: [1].endpoint.fault.after: is a part of the items, whose number differs between requests; expected a number of items or a time",
 		"responses: [{stream: [{data: a, times: 3}]}], fault: {type: stall, after: 40%}":             "",
-		"responses: [{stream: [{data: a, times: json-params.n}]}], fault: {type: stall, after: 40%}": "[0].endpoint.fault.after: is a part of the items",
+		"responses: [{stream: [{data: a, times: json-params.n}]}], fault: {type: stall, after: 40%}": "[1].endpoint.fault.after: is a part of the items",
+		"response: {proxy: real}, fault: {type: stall, after: 40%}":                                  "m.yml:2:76: [1].endpoint.fault.after: is a part of the items, whose number differs between requests",
+		"response: {proxy: real, cut: {rate: 5%}}, fault: {type: reset, after: 3s}":                  "",
+		"response: {proxy: real}, fault: {type: error, item: {line: '{{x}}'}}":                       `[1].endpoint.fault.item.line: unknown variable "x"`,
+		"response: {proxy: real}, fault: {type: error, item: {data: a, body: b}}":                    "data and body are both given",
+		"response: {proxy: real, pace: {gap: 1s}}":                                                   "proxy and pace are both given",
 		fixed + ", fault: {type: error, item: {data: '{{stream.index}}'}}":                           "",
-		loop + ", fault: {type: error, item: {event: e, data: '{{x}}'}}":                             `[0].endpoint.fault.item.data: unknown variable "x"`,
+		loop + ", fault: {type: error, item: {event: e, data: '{{x}}'}}":                             `[1].endpoint.fault.item.data: unknown variable "x"`,
 	} {
-		problems := listener.Check(config.Parse("m.yml", []byte("- endpoint: {path: /, "+text+"}")), listener.Options{})
+		problems := listener.Check(config.Parse("m.yml", []byte("- upstream: {name: real, url: 'http://127.0.0.1:1'}\n- endpoint: {path: /, "+text+"}")), listener.Options{})
 		if got := problems.Error(); want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("%s\n\tsays %s\n\twant %s", text, got, want)
 		}

@@ -356,3 +356,113 @@ func overFrames(t *testing.T, server *listener.Server, path string) (body string
 		}
 	}
 }
+
+// The bytes of each event of an upstream are sent in two writes, and nothing is lost.
+func TestProxy_CutsEvents(t *testing.T) {
+	url, _ := flowing(t)
+	server := listenertest.Start(t, config.Parse("m.yml", []byte(strings.ReplaceAll(`
+- upstream: {name: real, url: "URL"}
+- endpoint: {path: /, response: {proxy: real, cut: {rate: 100%, pause: 1ms}}}
+- endpoint: {path: /fault, response: {proxy: real, cut: {rate: 1}}, fault: {type: truncate, after: 2 items}}
+`, "URL", url))), listener.Options{Record: &record.Options{}})
+	for query, body := range map[string]string{
+		"n=5": piecesOf("text/event-stream", 5), "n=5&whole&sized": piecesOf("text/event-stream", 5), "n=5&lines&whole": piecesOf("application/x-ndjson", 5),
+	} {
+		if _, _, got, err := askOnce(t, server.URL()+"/?"+query); got != body || err != nil {
+			t.Errorf("%s: %q, %v", query, got, err)
+		}
+		s := speak(t, server)
+		s.get(1, "/?"+query)
+		got, frames := "", 0
+		for over := false; !over; {
+			if f, is := s.next().(*http2.DataFrame); is {
+				got, over = got+string(f.Data()), f.StreamEnded()
+				frames++
+			}
+		}
+		if got != body || frames < 10 {
+			t.Errorf("%s over HTTP/2: %d frames, %q", query, frames, got)
+		}
+	}
+	if _, _, body, err := askOnce(t, server.URL()+"/fault?n=5&whole"); body != piecesOf("text/event-stream", 2) || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("a fault after events that are cut: %q, %v", body, err)
+	}
+}
+
+// A webhook of an upstream's stream knows what was sent and how it ended.
+func TestProxy_WebhooksKnowHowAStreamEnded(t *testing.T) {
+	url, hook := flowing(t)
+	server := listenertest.Start(t, config.Parse("m.yml", []byte(strings.ReplaceAll(strings.ReplaceAll(`
+- upstream: {name: real, url: "URL"}
+- upstream: {name: short, url: "URL", max-duration: 100ms}
+- endpoint: {path: /a, webhook: HOOK, response: {proxy: real}}
+- endpoint: {path: /short, webhook: HOOK, response: {proxy: short}}
+- endpoint: {path: /fault, webhook: HOOK, response: {proxy: real}, fault: {type: error, after: 2 items, item: {data: x}}}
+`, "HOOK", `{url: "URL/told", sleep-time: 0s, headers: {Content-Type: text/plain}, body: '{{response.items}} {{response.end}} {% if response.duration >= 0 %}timed{% endif %}'}`), "URL", url))), listener.Options{})
+	for name, client := range map[string]*http.Client{"http/1.1": http.DefaultClient, "h2": overHTTP2(t)} {
+		for path, want := range map[string]string{
+			"/a?n=5": "5 complete timed", "/a?n=5&whole&sized": "5 complete timed", "/a?n=3&breaks": "3 upstream timed",
+			"/short?n=2&hold": "2 max-duration timed", "/fault?n=5": "3 fault timed", "/a?n=2&hold": "2 client timed",
+		} {
+			resp, err := client.Get(server.URL() + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasPrefix(path, "/a?n=2") { // the client leaves
+				_, err = io.ReadFull(resp.Body, make([]byte, 2*len(pieceOf("text/event-stream", 0))))
+			} else {
+				_, _ = io.ReadAll(resp.Body) // it may break off
+			}
+			if resp.Body.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if got := <-hook; got != want {
+				t.Errorf("%s %s: the webhook has %q, want %q", name, path, got, want)
+			}
+		}
+	}
+}
+
+// A client that leaves before the head of an upstream's stream triggers no webhook, even if that comes before it is
+// noticed.
+func TestProxy_NoWebhookWithoutAHead(t *testing.T) {
+	arrived, answer, hook := make(chan string, 1), make(chan string), make(chan string, 10)
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/told" {
+			body, _ := io.ReadAll(r.Body)
+			hook <- string(body)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		if r.URL.Path == "/late" {
+			arrived <- ""
+			<-answer
+		}
+		_, _ = io.WriteString(w, "data: a\n\n")
+	}))
+	t.Cleanup(origin.Close)
+	server := listenertest.Start(t, config.Parse("m.yml", []byte(strings.ReplaceAll(`
+- upstream: {name: real, url: "URL"}
+- endpoint: {path: "/*rest", webhook: {url: "URL/told", sleep-time: 0s, headers: {Content-Type: text/plain}, body: "{{path}}"}, response: {proxy: real}}
+`, "URL", origin.URL))), listener.Options{Record: &record.Options{}})
+	s := speak(t, server)
+	s.get(1, "/late")
+	<-arrived
+	if err := s.WriteRSTStream(1, http2.ErrCodeCancel); err != nil {
+		t.Fatal(err)
+	}
+	_ = s.WritePing(false, [8]byte{1}) // if this fails, its answer does not come
+	for pong := false; !pong; {
+		f, is := s.next().(*http2.PingFrame)
+		pong = is && f.IsAck()
+	}
+	close(answer) // the server knows that the client has left, but reads the upstream for a moment without looking
+	until(t, "the request is over", func() bool { return server.Counts().InFlight == 0 })
+	ask(t, "GET", server.URL()+"/now", "")
+	if got := <-hook; got != "/now" {
+		t.Errorf("the first webhook is that of %s", got)
+	}
+	if got := server.Counts().Endpoints[0].Statuses; got[499] != 1 || got[200] != 1 {
+		t.Errorf("statuses %v", got)
+	}
+}
