@@ -49,6 +49,10 @@ mockserver/config/imports/traffic -> mockserver/config/syntax
 mockserver/config/imports/wiremock -> mockserver/config/imports/draft
 mockserver/config/imports/wiremock -> mockserver/config/imports/language
 mockserver/config/imports/wiremock -> mockserver/config/syntax
+mockserver/config/item -> mockserver/config/model
+mockserver/config/model -> mockserver/config/policy
+mockserver/config/model -> mockserver/config/syntax
+mockserver/config/model -> mockserver/config/table
 mockserver/config/item -> mockserver/config/openapi
 mockserver/config/item -> mockserver/config/policy
 mockserver/config/item -> mockserver/config/syntax
@@ -130,6 +134,8 @@ mockserver/listener/compile -> mockserver/matcher
 mockserver/listener/compile -> mockserver/matcher/nearest
 mockserver/listener/compile -> mockserver/renderer
 mockserver/listener/compile -> mockserver/renderer/stream
+mockserver/listener/compile -> mockserver/config/model
+mockserver/listener/compile -> mockserver/renderer/llm
 mockserver/listener/control/admin -> mockserver/config
 mockserver/listener/control/admin -> mockserver/config/imports
 mockserver/listener/control/admin -> mockserver/config/imports/draft
@@ -281,6 +287,11 @@ mockserver/renderer/stream -> mockserver/config/syntax
 mockserver/renderer/stream -> mockserver/matcher
 mockserver/renderer/stream -> mockserver/renderer
 mockserver/renderer/stream -> mockserver/renderer/value
+mockserver/renderer/llm -> mockserver/config/model
+mockserver/renderer/llm -> mockserver/config/policy
+mockserver/renderer/llm -> mockserver/config/syntax
+mockserver/renderer/llm -> mockserver/matcher
+mockserver/renderer/llm -> mockserver/renderer
 mockserver/renderer/fake -> mockserver/matcher
 mockserver/renderer/fake -> mockserver/renderer/value
 mockserver/renderer/value -> mockserver/matcher

@@ -15,8 +15,8 @@ type Items struct {
 	Upstreams  []item.Upstream
 }
 
-// add adds the declaration of an item: for a resource its operations, and its set if the resource
-// declares it.
+// add adds the declaration of an item: for a resource or a model its operations, and its set if a
+// resource declares it.
 func (d *Items) add(it item.Decoded, dir string) {
 	switch {
 	case it.Endpoint != nil:

@@ -24,7 +24,7 @@ func TestProblemNamesWhatIsKnown(t *testing.T) {
 
 func TestTwentyProblemsAreShownAndTheRestCounted(t *testing.T) {
 	for n, last := range map[int]string{
-		20: "f.yml:20:3: [19]: is a number (1); expected a map with one key, endpoint, websocket, data, scenario, resource or upstream",
+		20: "f.yml:20:3: [19]: is a number (1); expected a map with one key, endpoint, websocket, data, scenario, resource, llm or upstream",
 		21: "and 1 more",
 		50: "and 30 more",
 	} {

@@ -94,13 +94,13 @@ func (s *Spec) orNone() *Spec {
 }
 
 // inRank brings the endpoints into the order in which they answer: the declared ones, then those of
-// resources, then those of OpenAPI documents.
+// resources and models, then those of OpenAPI documents.
 func (s *Spec) inRank() {
 	rank := func(e *item.Endpoint) int {
 		switch {
 		case e.Operation != nil:
 			return 2
-		case e.Resource != nil:
+		case e.Resource != nil || e.LLM != nil:
 			return 1
 		}
 		return 0
@@ -139,15 +139,20 @@ func (s *Spec) Routes(most int, base string) (routes []string, more int) {
 			return "/" + cmp.Or(parameterValues[of], "1")
 		}))
 	}
-	for i := range s.Endpoints[:min(most, len(s.Endpoints))] {
+	more = len(s.Endpoints) + len(s.WebSockets)
+	for i := 0; i < len(s.Endpoints) && len(routes) < most; i++ {
 		e := &s.Endpoints[i]
-		routes = append(routes, wording.Label(e.EffectiveMethod())+" "+shown(e.Host, e.Path.Value, e.Template))
+		route := wording.Label(e.EffectiveMethod()) + " " + shown(e.Host, e.Path.Value, e.Template)
+		if more--; e.LLM == nil || !slices.Contains(routes, route) { // otherwise it has several for a path
+			routes = append(routes, route)
+		}
 	}
 	for i := range s.WebSockets[:min(most-len(routes), len(s.WebSockets))] {
+		more--
 		w := &s.WebSockets[i]
 		routes = append(routes, "WebSocket "+shown(w.Host, w.Path.Value, false))
 	}
-	return routes, len(s.Endpoints) + len(s.WebSockets) - len(routes)
+	return routes, more
 }
 
 // LeftOut describes the hidden files and the subdirectories that were not read, in one line for

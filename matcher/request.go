@@ -36,6 +36,8 @@ type Request struct {
 	// Rows contains the rows and values that the endpoint has named, by position; Missing for one
 	// that does not exist.
 	Rows []json.Value
+	// Model is what the request asks of a language model.
+	Model Model
 	// Response is the response, once there is one; nil before.
 	Response Response
 	// Access contains data that the stage that finds rows keeps from one request to the next. Reset
@@ -63,6 +65,12 @@ type Request struct {
 	parsed         bool   // json has been parsed
 	responseParsed bool   // response has been parsed
 	formed         bool   // form has been parsed
+}
+
+// Model is what a request asks of a language model, as an object. It has its own memory.
+type Model struct {
+	By    any // what has read it; nil before
+	Value json.Value
 }
 
 const (
@@ -100,7 +108,7 @@ func (r *Request) Reset() {
 	clear(r.segments)
 	clear(r.fields)
 	arena, line, params, segments, fields := r.Arena[:0], r.Line[:0], r.params[:0], r.segments[:0], r.fields[:0]
-	slashes, found := r.target.slashes[:0], r.found
+	slashes, found, model := r.target.slashes[:0], r.found, r.Model.Value.Raw[:0]
 	clear(r.Rows)
 	rows, access := r.Rows[:0], r.Access
 	if access != nil {
@@ -115,6 +123,9 @@ func (r *Request) Reset() {
 	}
 	if cap(slashes) <= segmentsKept {
 		r.segments, r.target.slashes = segments, slashes
+	}
+	if cap(model) <= arenaKept {
+		r.Model.Value.Raw = model
 	}
 	r.params, r.fields, r.found = params, fields, found
 	r.Rows, r.Access = rows, access

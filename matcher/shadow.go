@@ -61,8 +61,10 @@ func (l *leaf) shadows(routes []Route) syntax.Problems {
 	return out
 }
 
-// isMade reports whether a route belongs to an operation of a document or of a resource.
-func isMade(r *Route) bool { return r.Endpoint.Operation != nil || r.Endpoint.Resource != nil }
+// isMade reports whether a route belongs to an operation of a document, to a resource or to a model.
+func isMade(r *Route) bool {
+	return r.Endpoint.Operation != nil || r.Endpoint.Resource != nil || r.Endpoint.LLM != nil
+}
 
 // ofOneDocument reports whether two routes belong to operations in the same file.
 func ofOneDocument(a, b *Route) bool {

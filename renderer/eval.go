@@ -109,7 +109,7 @@ func (e *expr) find(r *matcher.Request, fr *frame) value.Value {
 	case opResponse, opResponseStatus, opResponseHeader, opResponseStream:
 		return e.fromResponse(r)
 	}
-	return e.read(r)
+	return walk(e.read(r), e.steps, r) // only opModel has steps
 }
 
 // fromBody returns a value of the JSON body. The request performs the first step into an object,

@@ -38,6 +38,7 @@ const (
 	opRandomText
 	opRandomHex
 	opRow
+	opModel
 	opResponse
 	opResponseStatus
 	opResponseHeader
@@ -54,11 +55,11 @@ type expr struct {
 	index   int                                  // opPathParam, opPathSegment: position, -1 for none; opLoop…: the loop, from the outermost; opRow: position
 	bare    bool                                 // opLiteral: a bare word of a condition
 	name    string                               // opQuery, opHeader, opCookie, opForm, opResponseHeader
-	steps   []step                               // opJSON, opLoopItem, opRow, opResponse: the path into the value
+	steps   []step                               // opJSON, opLoopItem, opRow, opModel, opResponse: the path into the value
 	literal value.Value                          // opLiteral
 	args    []expr                               // opRandomInt, opPick, opRandomText, opRandomHex; opCounter: the operand, if any
 	fake    *fake.Data                           // opFake
-	read    func(r *matcher.Request) value.Value // opRequest and similar opcodes; see roots
+	read    func(r *matcher.Request) value.Value // opRequest and similar opcodes, see roots; opModel
 	counter *counter                             // opCounter
 	filters []filter
 }

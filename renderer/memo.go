@@ -58,7 +58,7 @@ func (s *scanner) remember(e *expr) {
 		steady++
 	}
 	switch e.op {
-	case opQuery, opHeader, opCookie, opForm, opJSON, opLoopItem, opRow, opResponse: // they need a search
+	case opQuery, opHeader, opCookie, opForm, opJSON, opLoopItem, opRow, opModel, opResponse: // they need a search
 	default:
 		if steady == 0 && !e.length {
 			return

@@ -1,5 +1,10 @@
 package renderer
 
+import (
+	"mockserver/internal/json"
+	"mockserver/matcher"
+)
+
 // Scope contains the names that a template or condition may refer to in addition to the request.
 type Scope struct {
 	// Params contains the names of the endpoint's path parameters, by position.
@@ -25,6 +30,8 @@ type Scope struct {
 	Streamed bool
 	// Message is set if there is a variable message, as on a WebSocket connection.
 	Message bool
+	// Model returns the variable llm, as for the endpoints of a language model; nil if there is none.
+	Model func(r *matcher.Request) json.Value
 	// Counters contains the counters for counter("name"). If it is nil, a template that uses one
 	// does not compile.
 	Counters *Counters

@@ -82,6 +82,7 @@ func (s *source) isVariable(word string) bool {
 const (
 	messageRoot  = "message"  // WebSockets
 	responseRoot = "response" // webhooks
+	modelRoot    = "llm"      // endpoints of a language model
 )
 
 // variableNames returns the words that may begin a variable in this scope.
@@ -142,6 +143,10 @@ func (s *scanner) local(t token, root, rest string) (e expr, ok, known bool) {
 	if i := slices.Index(s.scope.Rows, root); i >= 0 {
 		steps, ok := s.steps(t, rest)
 		return expr{op: opRow, index: i, steps: steps}, ok, true
+	}
+	if read := s.scope.Model; root == modelRoot && read != nil {
+		steps, ok := s.steps(t, rest)
+		return expr{op: opModel, read: func(r *matcher.Request) value.Value { return value.OfJSON(read(r), r) }, steps: steps}, ok, true
 	}
 	if s.scope.Stream && t.text == "stream.index" {
 		return expr{op: opStreamIndex}, true, true

@@ -56,6 +56,8 @@ type Endpoint struct {
 	// Resource is the operation of a resource that the endpoint stands for; nil for any other
 	// endpoint. If it is set, Response declares its status and headers.
 	Resource *Operation
+	// LLM is the model that the endpoint is a path of; nil for any other endpoint.
+	LLM *LLM
 
 	Doc Doc `key:""`
 }
@@ -132,7 +134,7 @@ func (e *Endpoint) Lengths() func(part float64) time.Duration {
 func (e *Endpoint) FirstLengths() func(part float64) time.Duration {
 	return e.lengths(func(r *Response, latency *policy.Latency) *policy.Latency {
 		switch {
-		case !r.HasStream():
+		case !r.HasStream() || r.Whole || e.LLM != nil && e.LLM.Pace.PerToken > 0: // then the prompt decides
 			return nil
 		case r.Pace != nil && r.Pace.First != nil:
 			return r.Pace.First
@@ -146,7 +148,7 @@ func (e *Endpoint) FirstLengths() func(part float64) time.Duration {
 func (e *Endpoint) GapLengths() func(part float64) time.Duration {
 	var only *Response
 	for _, r := range e.AllResponses() {
-		if r.HasStream() {
+		if r.HasStream() && !r.Whole {
 			if only != nil || hasAfter(r.Items) {
 				return nil
 			}

@@ -7,12 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	"mockserver/config/model"
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/wording"
 )
 
-// Decoded is one item of a document. One of the fields is set, for a resource also Operations; none
+// Decoded is one item of a document. One of the fields is set, for a resource or a model also Operations; none
 // is set if the item could not be decoded.
 type Decoded struct {
 	Endpoint  *Endpoint
@@ -22,7 +23,8 @@ type Decoded struct {
 	Upstream  *Upstream
 
 	Resource   *Resource
-	Operations []Endpoint // of Resource
+	LLM        *model.LLM
+	Operations []Endpoint // of Resource or LLM
 }
 
 // Names are the keys of items, in messages: endpoint, websocket ... or upstream.
@@ -39,6 +41,8 @@ var Fields = []table.Field[Decoded]{
 		func(d *table.Decoder, v table.Value, into *Decoded) {
 			into.Resource, into.Operations = decodeResource(d, v)
 		}),
+	table.With(table.Row{Key: "llm", Doc: "the API of a language model", Kinds: table.Maps, Table: table.Rows(llmFields)},
+		func(d *table.Decoder, v table.Value, into *Decoded) { into.LLM, into.Operations = decodeLLM(d, v) }),
 	table.Map[Decoded](table.Row{Key: "upstream", Doc: "another server that requests can be passed on to"}, upstreamFields),
 }
 

@@ -2,10 +2,8 @@ package item
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"mockserver/config/policy"
@@ -23,6 +21,7 @@ type Stream struct {
 	Heartbeat   time.Duration // a comment is sent when nothing was sent for so long; 0 for none
 	MaxDuration time.Duration // 0 means an hour for a stream without an end, and no limit for others
 	NoResume    bool          `key:""` // Last-Event-ID has no effect (resume: false)
+	Whole       bool          `key:""` // the items are sent as one body when the last one is due; only endpoints of an llm have it
 	Cut         *Cut          // nil for none
 }
 
@@ -101,14 +100,8 @@ const (
 	// maxGroups is how deep groups may be nested.
 	maxGroups = 8
 	splitForm = "lines, words, or " + table.SizeForm
-	rateForm  = "a number of items in a time, such as 200/s or 20000/m"
 	timesForm = "a whole number from 0 to 10000000, an operand such as json-params.n, or forever"
 )
-
-// ratePattern matches the rates of streams.
-const ratePattern = `^([0-9]+(\.[0-9]+)?)/(s|m|h)$`
-
-var rateText = regexp.MustCompile(ratePattern)
 
 var streamFields = []table.Field[Stream]{
 	table.By[Stream](table.Row{Key: "pace", Doc: "when the items of stream are sent; all at once by default", Kinds: table.Maps, Form: "a map with first, gap, shared or from", Table: table.Rows(paceFields)}, decodePace),
@@ -127,7 +120,8 @@ var cutFields = []table.Field[Cut]{
 var paceFields = []table.Field[paceForm]{
 	policy.LengthKey[paceForm](table.Row{Key: "first", Doc: "the time from the request to the first item; the latency by default"}),
 	policy.LengthKey[paceForm](table.Row{Key: "gap", Doc: "the time from one item to the next"}),
-	table.With(table.Row{Key: "shared", Doc: "how many items all streams of the endpoint send together, such as 20000/s", Kinds: table.Texts, Pattern: ratePattern, Form: rateForm}, setShared),
+	table.With(policy.RateRow("shared", "how many items all streams of the endpoint send together, such as 20000/s"),
+		func(d *table.Decoder, v table.Value, p *paceForm) { p.Shared = policy.Rate(d, v) }),
 	table.Of[paceForm](table.Row{Key: "head", Doc: "at-once sends status and headers before the first item is due", Kinds: table.Texts, Enum: []string{HeadAtOnce}}),
 	table.Of[paceForm](table.Row{Key: "from", Doc: "a table of measured times, with columns first and gap", Kinds: table.Texts, Filled: true}),
 	table.Of[paceForm](table.Row{Key: "unit", Doc: "the unit of the numbers in that table", Kinds: table.Texts, Enum: policy.UnitsOfSamples}),
@@ -221,16 +215,6 @@ func setStreamTimes(d *table.Decoder, v table.Value, s *itemForm) {
 		return
 	}
 	s.Times = v.AsText()
-}
-
-func setShared(d *table.Decoder, v table.Value, p *paceForm) {
-	parts := rateText.FindStringSubmatch(v.Text.Value)
-	if parts == nil || strings.Trim(parts[1], "0.") == "" {
-		d.Refuse(v)
-		return
-	}
-	n, _ := strconv.ParseFloat(parts[1], 64) // it matches the pattern
-	p.Shared = n / map[string]float64{"s": 1, "m": 60, "h": 3600}[parts[3]]
 }
 
 func decodePace(d *table.Decoder, v table.Value) *Pace {

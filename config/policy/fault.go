@@ -204,7 +204,7 @@ func (f *Fault) check(c *table.Checker, _ string, at []string) {
 		at := table.Below(at, "bytes-per-second")
 		checkPoints(c, l, c.Node(at...), at, func(speed time.Duration) any { return int(speed) })
 	}
-	if f.Type == FaultError && c.Node(table.Below(at, "item")...) == nil {
+	if f.Type == FaultError && f.Item == nil && c.Node(table.Below(at, "item")...) == nil {
 		c.Wrong("item is missing; expected the item that the fault error sends", at...)
 	}
 }

@@ -43,12 +43,14 @@ func textList(texts []string) *syntax.Node { return syntax.NewList(list.Map(text
 // same table.
 type definitions struct {
 	list  *syntax.Node      // by name
-	names map[string]string // by the text of the schema
+	names map[string]string // by the text of the schema, without its description
 }
 
 // refer returns a reference to the definition of a schema, which is added if it is new. Its name
 // comes from the key whose value it describes.
 func (d *definitions) refer(key string, s *syntax.Node) *syntax.Node {
+	own := s.Get("description")
+	s.Delete("description")
 	text := schemaText(s)
 	name, known := d.names[text]
 	if !known {
@@ -58,8 +60,15 @@ func (d *definitions) refer(key string, s *syntax.Node) *syntax.Node {
 		}
 		d.names[text] = name
 		d.list.Set(name, s)
+		if own != nil {
+			s.Entries = append([]syntax.Entry{syntax.NewEntry("description", own)}, s.Entries...)
+		}
 	}
-	return syntax.NewMap().SetText("$ref", "#/definitions/"+name) // draft 7 ignores all keywords next to it
+	ref := syntax.NewMap().SetText("$ref", "#/definitions/"+name) // draft 7 ignores all keywords next to it
+	if own == nil || d.list.Get(name, "description").AsText() == own.AsText() {
+		return ref
+	}
+	return syntax.NewMap().Set("description", own).Set("allOf", syntax.NewList(ref))
 }
 
 // keys adds the keys of a map with a table.

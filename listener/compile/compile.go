@@ -9,6 +9,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/item"
+	"mockserver/config/model"
 	"mockserver/config/syntax"
 	"mockserver/fetcher"
 	"mockserver/internal/semantics"
@@ -21,6 +22,7 @@ import (
 	"mockserver/matcher"
 	"mockserver/matcher/nearest"
 	"mockserver/renderer"
+	"mockserver/renderer/llm"
 )
 
 // The content types of bodies whose response declares none.
@@ -37,6 +39,7 @@ func (c *Compiler) Compile(spec *config.Spec) (*Snapshot, syntax.Problems) {
 		return nil, spec.Validate()
 	}
 	c.Carried.Begin()
+	c.models = models{map[*model.Form]*llm.Model{}, map[*item.Endpoint]*ErrorForm{}}
 	problems := append(slices.Clone(spec.Problems), c.Data.Begin(spec)...)
 	problems = append(problems, c.compileUpstreams(spec, c.Env)...)
 	sn := &Snapshot{Responses: make([]Response, len(spec.Endpoints)), Spec: spec}
@@ -44,11 +47,14 @@ func (c *Compiler) Compile(spec *config.Spec) (*Snapshot, syntax.Problems) {
 	for i := range spec.Endpoints {
 		var wrong syntax.Problems
 		routes[i], sn.Responses[i], wrong = c.endpoint(&spec.Endpoints[i])
-		if spec.Endpoints[i].Resource != nil { // its problems are the same for each of its operations
+		if e := &spec.Endpoints[i]; e.Resource != nil || e.LLM != nil { // its problems are the same for each of its operations
 			wrong = slices.DeleteFunc(wrong, func(p syntax.Problem) bool { return slices.Contains(problems, p) })
 		}
 		problems = append(problems, wrong...)
 		steady[i] = c.steady
+		if f := sn.Responses[i].ErrorForm; f != nil && !slices.Contains(sn.errorForms, f) {
+			sn.errorForms = append(sn.errorForms, f)
+		}
 	}
 	if len(spec.Broken.Endpoints) > 0 {
 		known := spec.Problems.Places()
@@ -101,6 +107,12 @@ func (c *Compiler) endpoint(e *item.Endpoint) (matcher.Route, Response, syntax.P
 	pattern, problems := matcher.Path(e)
 	scope := &renderer.Scope{Params: pattern.Params(), Env: c.Env, Counters: c.counters}
 	scope.Later = data.LaterNames(e)
+	var errors *ErrorForm
+	if e.LLM != nil {
+		var wrong syntax.Problems
+		errors, wrong = c.model(e, scope)
+		problems = append(problems, wrong...)
+	}
 	access, wrong := c.Data.Compile(e, scope)
 	problems = append(problems, wrong...)
 	var resource *data.Operation
@@ -128,7 +140,7 @@ func (c *Compiler) endpoint(e *item.Endpoint) (matcher.Route, Response, syntax.P
 	problems = append(problems, wrong...)
 	a, wrong := c.response(e, scope)
 	problems = append(problems, wrong...)
-	a.access = access
+	a.access, a.ErrorForm = access, errors
 	a.AnyMethod = e.Method == item.MethodAny
 	a.Lets, a.Resource, a.Declared = lets, resource, e.Response.Status
 	problems = append(problems, c.changes(&a, e, e.Do, scope)...)

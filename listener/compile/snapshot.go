@@ -15,6 +15,7 @@ import (
 	"mockserver/matcher"
 	"mockserver/matcher/nearest"
 	"mockserver/renderer"
+	"mockserver/renderer/llm"
 	"mockserver/renderer/stream"
 )
 
@@ -32,6 +33,8 @@ type Snapshot struct {
 	// or to -1; nil if there are endpoints for hosts.
 	Paths map[string]int
 	Spec  *config.Spec // the specification it was compiled from
+
+	errorForms []*ErrorForm // of language models
 }
 
 // Response is one compiled endpoint. The fields that a request with a template needs come first, in
@@ -66,6 +69,8 @@ type Response struct {
 	Failing   *stream.Items    // the item that the fault error sends in a stream; nil for none
 	Source    *fetcher.Source  // the external body
 	Proxy     *proxy           // where the request is passed on to; nil for none
+	Model     *llm.Model       // what answers, of a language model; nil for any other
+	ErrorForm *ErrorForm       // of the server's own errors; nil for the general one
 	AnyMethod bool             // it answers requests of any method
 	Preflight []header         // those for preflights, of the first outcome that declares any
 	Outcomes  []Response       // the outcomes that rules choose from; nil for the answer itself
@@ -109,6 +114,7 @@ type Compiler struct {
 
 	sockets websocket.Compiler
 	Data    *data.Sets
+	models  models
 	proxies
 	Send func(hooks []webhook.Hook, r *matcher.Request, at time.Time) // sends the webhooks of a row that moved
 }

@@ -10,7 +10,9 @@ import (
 	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/listener/compile/traffic"
+	"mockserver/matcher"
 	"mockserver/renderer"
+	"mockserver/renderer/llm"
 	"mockserver/renderer/stream"
 )
 
@@ -19,6 +21,9 @@ type Stream struct {
 	*stream.Items
 	// The distributions of times, as policy.Latency.Lengths returns them; nil for none.
 	First, Gap  Lengths
+	PerToken    time.Duration // added to First for each token of the prompt of a language model
+	Opens       bool          // what goes with the first item is sent with the head
+	Whole       bool          // the items are sent as one body, when the last one is due
 	Afters      []Lengths     // by Item.After
 	Shared      float64       // items a second of all streams of the endpoint together; 0 for no limit
 	HeadAtOnce  bool          // the head is not sent with the first item, but when the latency of the endpoint is over
@@ -50,6 +55,9 @@ func (c *Compiler) stream(a *Response, e *item.Endpoint, form renderer.Form, sco
 	s := &Stream{Items: items, Heartbeat: resp.Heartbeat, MaxDuration: resp.MaxDuration, Resume: items.HasID && !resp.NoResume}
 	if p := resp.Pace; p != nil {
 		s.First, s.Gap, s.Shared, s.HeadAtOnce = p.First.Lengths(), p.Gap.Lengths(), p.Shared, p.Head == item.HeadAtOnce
+	}
+	if e.LLM != nil {
+		a.Model, s.PerToken, s.Whole, s.Opens = c.models.byForm[e.LLM.Form], e.LLM.Pace.PerToken, resp.Whole, s.HeadAtOnce
 	}
 	for _, l := range items.Afters {
 		s.Afters = append(s.Afters, l.Lengths())
@@ -103,7 +111,7 @@ const mostWithoutLatency = 100
 // pace completes the pacing of a stream.
 func (c *Compiler) pace(s *Stream) {
 	if c.NoLatency {
-		s.First, s.Gap, s.Afters, s.Shared = nil, nil, nil, 0
+		s.First, s.Gap, s.Afters, s.Shared, s.PerToken = nil, nil, nil, 0, 0
 		if s.Endless {
 			s.Most = mostWithoutLatency
 		}
@@ -138,6 +146,17 @@ func (a *Response) share(clock func(rate float64) *traffic.Clock) {
 		}
 		return false
 	})
+}
+
+// Begins returns the time to the first item of the stream, and whether it has one. part is as for Step.
+func (s *Stream) Begins(r *matcher.Request, part func() float64) (first time.Duration, ok bool) {
+	if s.First != nil {
+		first = s.First(part())
+	}
+	if s.PerToken > 0 {
+		first += s.PerToken * time.Duration(llm.Uncached(r))
+	}
+	return first, s.First != nil || s.PerToken > 0
 }
 
 // Step returns the time from an item to the next one. part says where that is in the distribution.

@@ -44,7 +44,9 @@ type flow struct {
 	rounds  int       // of endless loops, that have begun
 	stepped bool      // an item of the last one took a step
 	headed  bool      // the head was sent
-	whole   bool      // an error is sent instead, as a whole
+	whole   bool      // an error, or the body of all items, is sent instead, as a whole
+	body    []byte    // that body
+	ready   bool      // it is made
 	bare    bool      // only the head is sent
 	closes  bool      // the connection closes after the reply
 	coded   bool      // each item is a chunk of HTTP/1.1
@@ -87,6 +89,9 @@ func (f *flow) step(b []byte, room bool) (out []byte, ended bool) {
 			return b, false
 		}
 		b = f.appendSecond(b, now)
+	}
+	if f.stream.Whole {
+		return f.stepWhole(b, now, room)
 	}
 	if !f.headed {
 		if now.Before(f.head) {

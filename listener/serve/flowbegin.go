@@ -23,8 +23,8 @@ func (s *Server) stream(c *call, begun time.Time, wait traffic.Wait) {
 		f.gaps.Seed(c.Random.Uint64(), 1)
 	}
 	f.head = begun.Add(wait.Length)
-	if first := f.stream.First; first != nil && !(f.stream.HeadAtOnce && f.isBare()) {
-		wait = traffic.Wait{Length: first(f.gaps.Float64()), Timed: true}
+	if first, ok := f.stream.Begins(&c.Request, f.gaps.Float64); ok && !(f.stream.HeadAtOnce && f.isBare()) {
+		wait = traffic.Wait{Length: first, Timed: true}
 	}
 	if f.due = begun.Add(wait.Length); !f.stream.HeadAtOnce {
 		f.head = f.due
@@ -45,8 +45,8 @@ func (s *Server) stream(c *call, begun time.Time, wait traffic.Wait) {
 
 // drop ends a streamed reply of which nothing is sent, and returns when the fault that is sent instead is due.
 func (f *flow) drop(wait traffic.Wait, r *matcher.Request) traffic.Wait {
-	if first := f.stream.First; first != nil {
-		wait = traffic.Wait{Length: first(r.Random.Float64()), Timed: true}
+	if first, ok := f.stream.Begins(r, r.Random.Float64); ok {
+		wait = traffic.Wait{Length: first, Timed: true}
 	}
 	f.call.flow = nil
 	f.recycle()
@@ -64,6 +64,9 @@ func (f *flow) begin(b []byte, now time.Time, room bool) []byte {
 	begin := len(b)
 	c.Reply.Streamed = true
 	b = f.appendHead(b)
+	if f.stream.Opens && room && !f.bare {
+		b = f.appendOpening(b)
+	}
 	if !room || f.bare || f.item == nil || now.Before(f.due) || f.applyFault(now) || f.stalled {
 		return b
 	}
@@ -71,6 +74,17 @@ func (f *flow) begin(b []byte, now time.Time, room bool) []byte {
 		f.whole = true
 		f.coded = false
 		b = append(f.appendHead(b[:begin]), c.Reply.Sent(false)...)
+	}
+	return b
+}
+
+// appendOpening appends what would go with the first item that takes a step.
+func (f *flow) appendOpening(b []byte) []byte {
+	for c := f.call; f.item != nil && compile.GoesWithNext(f.item) && c.Stopped == nil; f.next() {
+		begin := len(b)
+		b = f.cursor.Append(b, &c.Request)
+		f.sent.Bytes += len(b) - begin
+		b = f.chunk(b, begin)
 	}
 	return b
 }

@@ -16,7 +16,7 @@ type moment struct {
 // counts returns where the stream is counted; nil if it is not.
 func (f *flow) counts() *record.StreamShard {
 	c := f.call
-	if c.server.Recorder == nil || c.Trace.Counters == nil || c.isHead() {
+	if c.server.Recorder == nil || c.Trace.Counters == nil || c.isHead() || f.stream.Whole {
 		return nil
 	}
 	return c.Trace.Counters.Stream(c.peer.Shard())

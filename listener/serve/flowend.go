@@ -13,8 +13,8 @@ import (
 
 // recycle returns the flow to the pool.
 func (f *flow) recycle() {
-	cursor, second := f.cursor, f.second[:0]
-	*f = flow{cursor: cursor}
+	cursor, second, body := f.cursor, f.second[:0], f.body[:0]
+	*f = flow{cursor: cursor, body: body}
 	f.second = second
 	flows.Put(f)
 }
@@ -86,7 +86,7 @@ func (f *flow) settle(left bool) {
 	f.held.Leave()
 	f.leaveClock()
 	f.sent.Took = time.Since(f.begun)
-	if !f.whole {
+	if !f.whole && !f.stream.Whole {
 		f.call.Trace.Streamed = f.sent
 	}
 	if counts := f.counts(); counts != nil {

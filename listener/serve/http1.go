@@ -170,6 +170,7 @@ var violations = map[int]reply.Failure{
 // afterwards.
 func (s *Server) refuse(c *call, f reply.Failure, message string) {
 	f.Write(&c.Reply, message)
+	s.dress(c)
 	s.allowOrigin(c)
 	if conn, _ := c.peer.(*wire.Connection); conn != nil {
 		conn.Refuse()

@@ -124,7 +124,7 @@ func (s *Server) disturb(a *compile.Response, c *call, notify bool) {
 		chosen = a
 	}
 	given := s.respondDrawn(chosen, drawn.Instead, c)
-	if w.fault != nil && w.fault.OnlyStreams && c.flow == nil && !c.Reply.Streamed {
+	if w.fault != nil && w.fault.OnlyStreams && (c.flow == nil && !c.Reply.Streamed || c.flow != nil && c.flow.stream.Whole) {
 		w.fault, drawn.Fault = nil, nil
 	}
 	if notify {
@@ -203,7 +203,7 @@ func (s *Server) record(c *call, left bool) {
 	}
 	took := c.took()
 	s.leave(c, took)
-	if f := c.flow; f != nil {
+	if f := c.flow; f != nil && !f.stream.Whole {
 		took = f.took
 	} else if c.passesOn() {
 		took = c.passing.took
@@ -216,6 +216,9 @@ func (s *Server) record(c *call, left bool) {
 // client has left, or if the reply is an error or the answer declared for a change that is not
 // possible.
 func (s *Server) respond(a *compile.Response, c *call) *compile.Response {
+	if a.Model != nil {
+		a.Model.Answer(&c.Request)
+	}
 	c.values = a.Lets.Make(c.values, &c.Request)
 	if a.Changes != nil {
 		if a = s.change(a, c); a == nil {

@@ -121,6 +121,9 @@ func (s *Server) completeHead(c *call) {
 	if s.ServerTiming {
 		c.Reply.Add(serverTiming, c.Trace.ServerTiming(time.Since(c.In.Time)))
 	}
+	if c.Reply.Refusal != nil {
+		s.dress(c)
+	}
 	if c.Reply.Passed == nil {
 		s.allowOrigin(c)
 	}
@@ -138,4 +141,20 @@ func latest(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// dress gives an error of the server the form that the language model has whose path the request has.
+func (s *Server) dress(c *call) {
+	sn, f := c.world, (*compile.ErrorForm)(nil)
+	switch {
+	case sn == nil: // the request was refused before it was matched
+		f = s.snapshot.Load().ErrorForm(&c.Request)
+	case c.matched < 0:
+		f = sn.ErrorForm(&c.Request)
+	default:
+		f = sn.Responses[c.matched].ErrorForm
+	}
+	if f != nil {
+		c.values = f.Dress(&c.Reply, &c.Request, c.values)
+	}
 }

@@ -94,6 +94,9 @@ func (x *exporter) group() {
 		case e.Resource != nil:
 			x.left["resources"] = true
 			continue
+		case e.LLM != nil:
+			x.left["language models"] = true
+			continue
 		case e.Method == item.MethodAny:
 			x.left["endpoints for any method"] = true
 			continue

@@ -26,7 +26,7 @@ func carriedCapacity(k *Carried, e *item.Endpoint) *Capacity {
 	if declared == nil {
 		return nil
 	}
-	return Keep(k, e, fmt.Sprint("capacity ", declared.Concurrent, declared.Queue), func() *Capacity {
+	return Shared(k, e, fmt.Sprint("capacity ", declared.Concurrent, declared.Queue), func() *Capacity {
 		full := fmt.Sprintf("all places are taken: this endpoint serves %s at once, and lets %d wait",
 			wording.Count(declared.Concurrent, "request"), declared.Queue)
 		return &Capacity{places.New(declared.Concurrent, declared.Queue), reply.CapacityExceeded.Preset(full)}

@@ -37,6 +37,22 @@ func Keep[T any](k *Carried, e *item.Endpoint, made string, fresh func() *T) *T 
 	common := sha256.Sum256([]byte(strings.Join([]string{made, e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value}, "\x00")))
 	k.alike[common]++
 	id := carriedKey{common, k.alike[common]}
+	return keep(k, id, fresh)
+}
+
+// Shared is like Keep, except that all endpoints of a language model have the same state.
+func Shared[T any](k *Carried, e *item.Endpoint, made string, fresh func() *T) *T {
+	if e.LLM == nil {
+		return Keep(k, e, made, fresh)
+	}
+	id := carriedKey{common: sha256.Sum256([]byte(strings.Join([]string{made, e.LLM.Provider, e.Host, e.LLM.Path}, "\x00")))}
+	if has, ok := k.now[id].(*T); ok {
+		return has
+	}
+	return keep(k, id, fresh)
+}
+
+func keep[T any](k *Carried, id carriedKey, fresh func() *T) *T {
 	had, ok := k.before[id].(*T)
 	if !ok {
 		had = fresh()

@@ -29,7 +29,7 @@ type clockState struct {
 // NewClock returns the clock of an endpoint for a rate in items a second. An endpoint that a reload leaves unchanged
 // keeps its clock.
 func NewClock(k *Carried, e *item.Endpoint, rate float64) *Clock {
-	return Keep(k, e, fmt.Sprint("clock ", rate), func() *Clock {
+	return Shared(k, e, fmt.Sprint("clock ", rate), func() *Clock {
 		c, now := &Clock{rate: rate}, time.Now()
 		c.state.Store(&clockState{now, now, 1})
 		return c

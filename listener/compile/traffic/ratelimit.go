@@ -41,7 +41,7 @@ func NewLimiter(e *item.Endpoint, params []string, o Options) *Limiter {
 	algorithm := cmp.Or(declared.Algorithm, policy.LimitAlgorithms[0])
 	window, most := cmp.Or(declared.Window, policy.DefaultWindow), cmp.Or(declared.Max, policy.DefaultMaxRequests)
 	made := fmt.Sprint("rate-limit ", algorithm, " ", window, " ", most, " ", declared.By)
-	return Keep(o.Carried, e, made, func() *Limiter {
+	return Shared(o.Carried, e, made, func() *Limiter {
 		return &Limiter{
 			endpoint: e.EffectiveMethod() + " " + e.Path.Value, limit: strconv.Itoa(most),
 			words: fmt.Sprintf("%s in %v", wording.Count(most, "request"), window), key: newLimitKey(declared.By, params, o.TrustForwarded),

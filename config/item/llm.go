@@ -1,0 +1,145 @@
+package item
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mockserver/config/model"
+	"mockserver/config/policy"
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+)
+
+// LLM is what an endpoint of a language model has in addition to its response.
+type LLM struct {
+	*model.LLM
+	Form     *model.Form // of its requests
+	Base     string      // the path before the paths of the provider, without that of the model
+	Statuses model.Statuses
+	// Failure answers with the server's own errors. It uses the value failure, with type, code, param and message.
+	Failure *Endpoint
+}
+
+var llmFields = slices.Concat(model.Fields, policy.ResponseKeys[model.LLM](faultItem), policy.LimitKeys[model.LLM]("requests"))
+
+// llmDecoder makes the endpoints of a model from the file of its provider.
+type llmDecoder struct {
+	*model.LLM
+	*model.Provider
+	failure *Endpoint
+	d       table.Decoder
+}
+
+func decodeLLM(d *table.Decoder, v table.Value) (m *model.LLM, all []Endpoint) {
+	m = model.Decode(d, v, llmFields)
+	c := table.Check(m.Pos, m.Key, v.Node, d.Reported)
+	if provider := model.Open(m.Provider); provider != nil {
+		l := llmDecoder{LLM: m, Provider: provider}
+		all = l.endpoints(c)
+		d.AddAll(l.d.Problems)
+	}
+	m.Check(c)
+	d.AddAll(c.Problems)
+	return m, all
+}
+
+// endpoints returns the endpoints of the model: for each path, those that refuse requests come first.
+func (l *llmDecoder) endpoints(c *table.Checker) (all []Endpoint) {
+	if checkFault(c, l.Fault, AsData, []string{"fault"}); l.Fault != nil && l.Fault.Item == nil {
+		var s itemForm
+		table.Fill(&l.d, l.File.Get("error"), "error", faultItemFields, &s)
+		l.Fault.Item = &s.StreamItem
+	}
+	for i, o := range l.Outcomes {
+		if _, known := l.Statuses.Of(o.Status); !known && o.Status != 0 {
+			c.Warn(l.LLM.Provider+" does not answer with this status", fmt.Sprintf("outcomes[%d]", i), "status")
+		}
+	}
+	failure := l.endpoint(syntax.NewMap().SetText("path", "/").Set("response", syntax.NewMap().Set("body", l.File.Get("failure"))), "")
+	l.failure = &failure
+	refused := map[string]bool{}
+	for _, n := range l.File.Get("endpoints").Items {
+		form, declared := n.Get("form").AsText(), n.Get("endpoint")
+		if at := declared.Get("method").AsText() + declared.Get("path").AsText(); !refused[at] {
+			refused[at] = true
+			all = append(all, l.refusals(form, declared)...)
+		}
+		e := l.endpoint(declared, form)
+		if e.Response.Whole = n.Get("whole") != nil; e.Response.HasStream() {
+			l.paced(&e)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// refusals returns the endpoints that refuse requests with a form for the path of another one.
+func (l *llmDecoder) refusals(form string, of *syntax.Node) (all []Endpoint) {
+	for _, r := range l.Refusals {
+		if r.Form != "" && r.Form != form {
+			continue
+		}
+		s, _ := l.Statuses.Of(r.Status)
+		if r.Message != "" {
+			s.Message, s.Code, s.Param = r.Message, r.Code, r.Param
+		}
+		n := syntax.NewMap().SetText("method", of.Get("method").AsText()).SetText("path", of.Get("path").AsText()).SetText("if", r.If)
+		all = append(all, l.endpoint(n.Set("response", l.failing(s)), form))
+	}
+	return all
+}
+
+// failing returns the response for an error.
+func (l *llmDecoder) failing(s model.Status) *syntax.Node {
+	body := l.File.Get("failure").Clone()
+	for name, value := range map[string]string{"type": s.Type, "code": s.Code, "param": s.Param, "message": s.Message} {
+		replace(body, "{{failure."+name+"}}", value)
+	}
+	n := syntax.NewMap().Set("status", syntax.NewNumber(fmt.Sprint(s.Status))).Set("body", body)
+	if s.Status == 429 {
+		n.Make("headers").SetText("Retry-After", "1")
+	}
+	return n
+}
+
+// replace replaces a text in a node; an empty value is null.
+func replace(n *syntax.Node, text, value string) {
+	for _, e := range n.Entries {
+		replace(e.Value, text, value)
+	}
+	if n.AsText() != text {
+		return
+	}
+	if n.Text.Value = value; value == "" {
+		n.Kind = syntax.NullNode
+	}
+}
+
+// endpoint decodes an endpoint, and adds what all endpoints of the provider have.
+func (l *llmDecoder) endpoint(n *syntax.Node, form string) Endpoint {
+	let, headers := n.Make("let"), n.Get("response").Make("headers")
+	let.Entries = slices.Concat(l.File.Get("let").Entries, let.Entries)
+	headers.Entries = slices.Concat(l.File.Get("headers").Entries, headers.Entries)
+	e := Endpoint{Pos: l.Pos, Key: l.Key}
+	table.Fill(&l.d, n, l.Key, EndpointFields, &e)
+	e.Path.Value = strings.TrimSuffix(l.Path, "/") + l.Base + e.Path.Value
+	Finish(&l.d, &e, l.Key, n)
+	e.Host, e.LLM = l.Host, &LLM{l.LLM, l.Forms[form], l.Base, l.Statuses, l.failure}
+	return e
+}
+
+// paced gives an endpoint that answers what the model declares for it.
+func (l *llmDecoder) paced(e *Endpoint) {
+	e.Group, e.Response.Pace = l.Group, &Pace{First: l.Pace.First, Gap: l.Pace.Gap, Shared: l.Pace.Shared}
+	if l.Pace.Opening == model.OpeningAtOnce && !e.Response.Whole {
+		e.Response.Pace.Head = HeadAtOnce
+	}
+	for i, o := range l.Outcomes {
+		response := e.Response
+		if s, _ := l.Statuses.Of(o.Status); o.Status != 0 {
+			response = l.endpoint(syntax.NewMap().SetText("path", "/").Set("response", l.failing(s)), "").Response
+		}
+		e.Responses = append(e.Responses, Outcome{Key: fmt.Sprintf("%s.outcomes[%d]", l.Key, i), Weight: o.Weight, Weighted: o.Weighted, Response: response})
+	}
+}

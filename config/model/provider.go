@@ -1,0 +1,74 @@
+package model
+
+import (
+	"embed"
+	"encoding/json"
+
+	"mockserver/config/syntax"
+)
+
+// Providers are the names of the providers. The slice must not be modified.
+var Providers = []string{"openai", "anthropic"}
+
+//go:embed providers
+var providers embed.FS
+
+// Provider is what the API of a provider looks like: a file in providers/. The keys of the file that are not fields are
+// in the language of configurations: let and headers, which all endpoints have in addition to their own; error, the
+// item that the fault error sends; failure, the body of errors; and endpoints, each with its form. With whole, the
+// items of a stream are sent as one body when the last one is due.
+type Provider struct {
+	File     *syntax.Node
+	Base     string // the path before the paths of the endpoints
+	Statuses Statuses
+	Refusals []Status // errors that depend on the request: of a form, or of all forms
+	Forms    map[string]*Form
+}
+
+// Statuses are the errors that a provider has.
+type Statuses []Status
+
+// Status is an error of a provider.
+type Status struct {
+	Status                     int
+	Type, Code, Param, Message string // a refusal has the type of its status
+	If, Form                   string // of a refusal
+}
+
+// Form says where in a request stands what it asks for: names of members, with a dot before those of members of
+// members.
+type Form struct {
+	InPath      bool     `json:"in-path"` // the model is the last parameter of the path, and there is no body
+	Messages    string   // a list of messages, each with role and content; "" for a request without
+	System      string   // a text for the system
+	SystemRoles []string `json:"system-roles"` // of messages for the system
+	MaxTokens   []string `json:"max-tokens"`   // the most tokens of the answer; the first that is given counts
+	Stop        string   // a text that ends the answer, or a list
+	Tools       string   // a list of tools
+	ToolName    string   `json:"tool-name"` // in each of them
+}
+
+// Open returns a provider; nil for an unknown one.
+func Open(name string) *Provider {
+	file := "providers/" + name + ".yml"
+	content, err := providers.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	docs, _ := syntax.Read(file, content) // there are no errors: a test reads all files
+	p := &Provider{File: docs[0]}
+	_ = json.Unmarshal([]byte(p.File.JSON(true, nil).Value), p) // the same
+	return p
+}
+
+// Of returns the error with a status, and whether the provider has it. Any other is like a more general one.
+func (all Statuses) Of(status int) (s Status, known bool) {
+	for _, s := range all {
+		if s.Status == status {
+			return s, true
+		}
+	}
+	s, _ = all.Of(400 + 100*(status/500))
+	s.Status = status
+	return s, false
+}

@@ -1,0 +1,79 @@
+package compile
+
+import (
+	"strings"
+
+	"mockserver/config/item"
+	"mockserver/config/model"
+	"mockserver/config/syntax"
+	"mockserver/internal/json"
+	"mockserver/listener/memory/data"
+	"mockserver/listener/reply"
+	"mockserver/matcher"
+	"mockserver/renderer"
+	"mockserver/renderer/llm"
+)
+
+// models are what is compiled once for all endpoints of a language model.
+type models struct {
+	byForm     map[*model.Form]*llm.Model
+	errorForms map[*item.Endpoint]*ErrorForm
+}
+
+// ErrorForm is the form of the server's own errors for the paths of a language model.
+type ErrorForm struct {
+	Response // with the value failure, in addition to Lets
+	of       *item.Endpoint
+}
+
+// model compiles the language model of an endpoint.
+func (c *Compiler) model(e *item.Endpoint, scope *renderer.Scope) (form *ErrorForm, problems syntax.Problems) {
+	m := c.models.byForm[e.LLM.Form]
+	if m == nil {
+		m, problems = llm.New(e.LLM.LLM, e.LLM.Form, scope)
+		c.models.byForm[e.LLM.Form] = m
+	}
+	scope.Model = m.Request
+	declared := e.LLM.Failure
+	if form = c.models.errorForms[declared]; form != nil {
+		return form, problems
+	}
+	within := &renderer.Scope{Env: c.Env, Counters: c.counters}
+	lets, _ := data.CompileLets(declared, within) // a test compiles the files of all providers
+	within.Rows = append(within.Rows, "failure")
+	form = &ErrorForm{of: e}
+	form.Response, _ = c.response(declared, within)
+	form.Lets, c.models.errorForms[declared] = lets, form
+	return form, problems
+}
+
+// ErrorForm returns the form of the server's own errors for a request that no endpoint matches; nil for the general one.
+func (sn *Snapshot) ErrorForm(r *matcher.Request) *ErrorForm {
+	for _, f := range sn.errorForms {
+		if strings.HasPrefix(string(r.Path()), f.of.LLM.Path+f.of.LLM.Base+"/") && matcher.HostCovers(f.of.Host, r.HostName()) {
+			return f
+		}
+	}
+	return nil
+}
+
+// Dress gives an error of the server the form of the provider's. The texts of values are appended to a buffer, which it
+// returns.
+func (f *ErrorForm) Dress(p *reply.Reply, r *matcher.Request, texts []byte) []byte {
+	s, _ := f.of.LLM.Statuses.Of(p.Status)
+	if s.Code == "" {
+		s.Code = p.Refusal.Code
+	}
+	b := []byte(`{"param":null`)
+	for _, m := range [...][2]string{{"type", s.Type}, {"code", s.Code}, {"message", p.Refusal.Message}} {
+		b = syntax.AppendJSON(append(syntax.AppendJSON(append(b, ','), m[0]), ':'), m[1])
+	}
+	rows := r.Rows
+	r.Rows = nil
+	texts = f.Lets.Make(texts, r)
+	r.Rows = append(r.Rows, json.Parse(append(b, '}')))
+	f.AddHeaders(p, r)
+	p.Render(&f.Template, r)
+	p.ContentType, r.Rows = f.ContentType, rows
+	return texts
+}

@@ -1,0 +1,148 @@
+package llm
+
+import (
+	"bytes"
+	_ "embed"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"mockserver/config/model"
+	view "mockserver/internal/json"
+	"mockserver/matcher"
+)
+
+// mostTokens is the largest number of tokens of an invented text, also of a lognormal distribution.
+const mostTokens = 1_000_000
+
+// tokenSize is how many bytes a token has at least, unless its text ends.
+const tokenSize = 4
+
+// cut returns the size of the first token of a text: the shortest run of whole characters of tokenSize bytes or more.
+func cut(text []byte) (n int) {
+	for n < tokenSize && n < len(text) {
+		size := 1
+		if text[n] >= utf8.RuneSelf {
+			_, size = utf8.DecodeRune(text[n:])
+		}
+		n += size
+	}
+	return n
+}
+
+// Tokens returns how many tokens a text has.
+func Tokens(text []byte) (n int) {
+	for ; len(text) > 0; n++ {
+		text = text[cut(text):]
+	}
+	return n
+}
+
+// Answer adds the answer to what the request asks for. It is made once for each request.
+func (m *Model) Answer(r *matcher.Request) {
+	m.Request(r)
+	mark := len(r.Arena)
+	text := m.make(r)
+	finish, end := "stop", 0
+	most := math.MaxInt
+	if r.Model.Value.Member("max-tokens").Kind != view.Missing {
+		most = number(r, "max-tokens")
+	}
+	for ; most > 0 && end < len(text); most-- {
+		end += cut(text[end:])
+	}
+	if end < len(text) {
+		finish = "length"
+	}
+	end, stopped := m.stop(text[:end], r)
+	if string(stopped) != "null" {
+		finish = "stop-sequence"
+	}
+	b := append(r.Model.Value.Raw[:len(r.Model.Value.Raw)-1], `,"answer":[`...)
+	tokens := 0
+	for text = text[:end]; len(text) > 0; {
+		size, n := 0, 1
+		if m.perDelta != nil {
+			n = max(int(m.perDelta(r.Random.Float64())), 1)
+		}
+		for ; n > 0 && size < len(text); n-- {
+			size += cut(text[size:])
+			tokens++
+		}
+		b = append(view.AppendString(b, text[:size]), ',')
+		text = text[size:]
+	}
+	b = append(bytes.TrimSuffix(b, []byte(",")), "],"...)
+	b = appendNumber(b, "answer-tokens", tokens)
+	b = appendNumber(b, "total-tokens", number(r, "prompt-tokens")+tokens)
+	b = appendRaw(b, "finish", `"`+finish+`"`)
+	m.set(r, appendRaw(b, "stop-sequence", stopped))
+	r.Arena = r.Arena[:mark]
+}
+
+// make returns the whole text of an answer.
+func (m *Model) make(r *matcher.Request) []byte {
+	switch a := m.declared.Answer; {
+	case m.text != nil:
+		r.Line = m.text.Append(r.Line[:0], r)
+		return r.Line
+	case len(a.Lines) > 0 && a.Pick == model.PickNext:
+		return []byte(a.Lines[(m.line.Add(1)-1)%uint64(len(a.Lines))])
+	case len(a.Lines) > 0:
+		return []byte(a.Lines[r.Random.IntN(len(a.Lines))])
+	case a.Echo:
+		return r.Extend(r.Model.Value.Member("prompt").AppendText(r.Arena))
+	case m.tokens == nil:
+		return nil
+	}
+	return r.Extend(invent(r.Arena, min(int(m.tokens(r.Random.Float64())), mostTokens), &r.Random))
+}
+
+// stop returns where a text ends because of a stop sequence of the request, and the sequence as JSON; null for none.
+func (m *Model) stop(text []byte, r *matcher.Request) (end int, sequence []byte) {
+	end, sequence = len(text), []byte("null")
+	look := func(v view.Value) {
+		mark := len(r.Arena)
+		r.Arena = v.AppendText(r.Arena)
+		wanted := r.Arena[mark:]
+		if i := bytes.Index(text[:end], wanted); v.Kind == view.String && len(wanted) > 0 && i >= 0 {
+			end, sequence = i, v.Raw
+		}
+		r.Arena = r.Arena[:mark]
+	}
+	asked := field(r, m.Stop)
+	look(asked)
+	for one := range elements(asked) {
+		look(one)
+	}
+	return end, sequence
+}
+
+//go:embed words.txt
+var wordList string
+
+var words = strings.Fields(wordList)
+
+// invent appends a text of exactly so many tokens, in sentences of 5 to 16 words.
+func invent(dst []byte, tokens int, random *matcher.Random) []byte {
+	end, left := len(dst)+tokens*tokenSize, 0
+	for len(dst) < end {
+		at := len(dst)
+		if dst = append(dst, words[random.IntN(len(words))]...); left == 0 {
+			left = 5 + random.IntN(12)
+			dst[at] -= 'a' - 'A'
+		}
+		if left--; left == 0 {
+			dst = append(dst, '.')
+		}
+		dst = append(dst, ' ')
+	}
+	if tokens == 0 {
+		return dst
+	}
+	if dst = dst[:end]; dst[end-2] == ' ' || dst[end-2] == '.' { // a word of one letter, or none
+		dst = dst[:end-1]
+	}
+	dst[len(dst)-1] = '.'
+	return dst
+}
