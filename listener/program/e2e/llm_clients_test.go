@@ -1,0 +1,57 @@
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"mockserver/internal/harness"
+)
+
+// modelClients contains, for each script of testdata/clients, what it talks to, and the cases that it
+// runs at the same time as the other scripts.
+var modelClients = []struct {
+	name, script string
+	config       string // a file of testdata/clients, or its content
+	flags, cases []string
+}{
+	{name: "openai", script: "openai.mjs", config: "openai.yml", cases: []string{"models", "chat", "stream", "cancel", "errors"}},
+	{name: "anthropic", script: "anthropic.mjs", config: "anthropic.yml", cases: []string{"models", "messages", "stream", "cancel", "count", "errors"}},
+	{name: "ai", script: "ai.mjs", config: "openai.yml", cases: []string{"chatGenerate", "chatStream"}},
+	{name: "openai with a key", script: "openai.mjs", config: withModel("openai", "auth: required"), cases: []string{"auth"}},
+	{name: "anthropic with a key", script: "anthropic.mjs", config: withModel("anthropic", "auth: required"), cases: []string{"auth"}},
+	{name: "openai again", script: "openai.mjs", flags: []string{"--seed", "3"}, cases: []string{"retries=429,503"},
+		config: withModel("openai", "outcomes: [{weight: 2}, {weight: 1, status: 429}, {weight: 1, status: 503}]")},
+	{name: "anthropic again", script: "anthropic.mjs", flags: []string{"--seed", "5"}, cases: []string{"retries=429,529"},
+		config: withModel("anthropic", "outcomes: [{weight: 2}, {weight: 1, status: 429}, {weight: 1, status: 529}]")},
+	{name: "aimock and openai", script: "aimock.mjs", config: "openai.yml", cases: []string{"chat", "chatStream"}},
+	{name: "aimock and anthropic", script: "aimock.mjs", config: "anthropic.yml", cases: []string{"messages", "messagesStream"}},
+}
+
+// withModel returns a configuration with another key, which answers all models with the text that the scripts expect.
+func withModel(provider, key string) string {
+	return "- llm:\n    provider: " + provider + "\n    answer: {text: \"The answer is 42, said the mock server.\"}\n    " + key + "\n"
+}
+
+// startModel starts the program with a configuration of modelClients.
+func startModel(t *testing.T, config string, flags ...string) *Process {
+	t.Helper()
+	file, err := filepath.Abs(filepath.Join("testdata", "clients", config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(file); err != nil {
+		file = harness.WriteFile(t, t.TempDir(), "mocks.yml", config)
+	}
+	return Start(t, append(flags, "-c", file)...)
+}
+
+func TestClients_LLM(t *testing.T) {
+	t.Parallel()
+	for _, c := range modelClients {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			runClient(t, c.script, append([]string{startModel(t, c.config, c.flags...).URL}, c.cases...)...)
+		})
+	}
+}
