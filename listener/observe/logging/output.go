@@ -18,48 +18,35 @@ const (
 	maxBatch = 32 << 10
 )
 
-// Output writes to standard output and standard error from a goroutine of its own, so that nobody
-// who logs waits for the readers of the streams. Lines are written in their order, also across the
-// streams. While a stream is not read, only its own lines wait; if too many wait, further ones are
-// dropped, and a line states their number once the stream is read again. The methods may be called
-// from any goroutine. See NewOutput.
+// Output writes to standard output and standard error from goroutines of its own, so that nobody who logs
+// waits for the readers of the streams. The lines of a stream are written in their order. If too many wait
+// for a stream, further ones are dropped, and a line states their number once the stream is read again. The
+// methods may be called from any goroutine. See NewOutput.
 type Output struct {
 	stdout, stderr *stream
-	stallAfter     time.Duration // how long lines wait for the earlier ones of the other stream
 
-	mu      sync.Mutex // guards the fields below and those of the streams
-	queue   []batch
-	writing bool          // a goroutine writes, and its write is not stalled
+	mu      sync.Mutex    // guards the fields below and those of the streams
 	dropped uint64        // lines, since the start
 	empty   chan struct{} // closed once nothing waits; nil if nobody waits for that
 }
 
-// batch is a number of whole lines for one stream.
-type batch struct {
-	to    *stream
-	lines []byte
-}
-
 // stream is one of the two streams of an output.
 type stream struct {
-	out *Output
-	to  io.Writer
-
+	out     *Output
+	to      io.Writer
 	notes   slog.Handler // formats, in note, the line that states how many were dropped
 	level   slog.Level   // of that line
 	note    bytes.Buffer
-	queued  int         // bytes that wait or are being written
-	dropped int         // lines that no line has stated yet
-	busy    bool        // a goroutine is writing to it
-	stalled bool        // that write takes long
-	slow    *time.Timer // calls stall if lines of the other stream wait for this one
-	timed   bool        // that timer runs
-	spare   []byte      // buffer of a batch that was written
+	queue   [][]byte // batches of whole lines
+	queued  int      // bytes that wait or are being written
+	dropped int      // lines that no line has stated yet
+	writing bool     // a goroutine writes to it
+	spare   []byte   // buffer of a batch that was written
 }
 
 // NewOutput returns an output to the two streams; format is that of New.
 func NewOutput(format string, stdout, stderr io.Writer) *Output {
-	o := &Output{stallAfter: 100 * time.Millisecond}
+	o := &Output{}
 	o.stdout, o.stderr = o.stream(format, slog.LevelWarn, stdout), o.stream(format, slog.LevelError, stderr)
 	return o
 }
@@ -67,8 +54,6 @@ func NewOutput(format string, stdout, stderr io.Writer) *Output {
 func (o *Output) stream(format string, level slog.Level, to io.Writer) *stream {
 	s := &stream{out: o, to: to, level: level}
 	s.notes = handler(format, &s.note)
-	s.slow = time.AfterFunc(time.Hour, s.stall)
-	s.slow.Stop()
 	return s
 }
 
@@ -115,54 +100,42 @@ func (s *stream) Write(lines []byte) (int, error) {
 		return len(lines), nil
 	}
 	s.add(lines)
-	if other := s.other(); other.queued > 0 && !other.stalled && !other.timed {
-		other.timed = true
-		other.slow.Reset(o.stallAfter)
-	}
-	if !o.writing && !s.stalled {
-		o.writing = true
-		go o.write()
+	if !s.writing {
+		s.writing = true
+		go s.write()
 	}
 	return len(lines), nil
 }
 
 // add appends lines to the queue. The caller holds mu.
 func (s *stream) add(lines []byte) {
-	o := s.out
 	s.queued += len(lines)
-	if last := len(o.queue) - 1; last >= 0 && o.queue[last].to == s && len(o.queue[last].lines) < maxBatch {
-		o.queue[last].lines = append(o.queue[last].lines, lines...)
+	if last := len(s.queue) - 1; last >= 0 && len(s.queue[last]) < maxBatch {
+		s.queue[last] = append(s.queue[last], lines...)
 		return
 	}
-	o.queue = append(o.queue, batch{s, append(s.spare[:0], lines...)})
+	s.queue = append(s.queue, append(s.spare[:0], lines...))
 	s.spare = nil
 }
 
-// write writes what is queued, until nothing is left or another goroutine writes.
-func (o *Output) write() {
+// write writes what is queued, until nothing is left.
+func (s *stream) write() {
 	runtime.Gosched() // under load, more lines are then written at once
+	o := s.out
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for overtaken := false; !overtaken; {
-		next := slices.IndexFunc(o.queue, func(b batch) bool { return !b.to.stalled })
-		if next < 0 {
-			o.writing = false
-			return
-		}
-		b := o.queue[next]
-		o.queue = slices.Delete(o.queue, next, next+1)
-		s := b.to
-		s.busy = true
+	for len(s.queue) > 0 {
+		lines := s.queue[0]
+		s.queue = slices.Delete(s.queue, 0, 1)
 		o.mu.Unlock()
-		_, err := s.to.Write(b.lines) // a log that cannot be written cannot be reported either
+		_, err := s.to.Write(lines) // a log that cannot be written cannot be reported either
 		o.mu.Lock()
 		if err != nil {
-			o.dropped += uint64(bytes.Count(b.lines, []byte{'\n'}))
+			o.dropped += uint64(bytes.Count(lines, []byte{'\n'}))
 		}
-		overtaken = s.stalled && o.writing
-		s.busy, s.stalled, o.writing = false, false, true
-		s.written(b.lines)
+		s.written(lines)
 	}
+	s.writing = false
 }
 
 // written accounts for lines that were written, and adds the line about those that were dropped.
@@ -183,28 +156,5 @@ func (s *stream) written(lines []byte) {
 	if o := s.out; o.empty != nil && o.stdout.queued+o.stderr.queued == 0 {
 		close(o.empty)
 		o.empty = nil
-	}
-}
-
-func (s *stream) other() *stream {
-	if s == s.out.stdout {
-		return s.out.stderr
-	}
-	return s.out.stdout
-}
-
-// stall lets the lines of the other stream overtake those of this one.
-func (s *stream) stall() {
-	o := s.out
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	s.timed = false
-	switch waits := s.queued > 0 && !s.stalled && s.other().queued > 0; {
-	case waits && s.busy:
-		s.stalled, o.writing = true, true
-		go o.write()
-	case waits:
-		s.timed = true
-		s.slow.Reset(o.stallAfter)
 	}
 }
