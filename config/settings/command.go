@@ -25,7 +25,7 @@ var serveFlags = list.Map(ServeFlags(), func(f flags.Flag[Settings]) string { re
 // commonFlags are the flags that the usage of the program lists.
 var commonFlags = []string{"config", "mocks", "port", "format", "access-log", "validate", "seed", "admin", "help", "version"}
 
-// commands are all commands, in the order of the usage. The commands run, compare, bench, fleet and
+// commands are all commands, in the order of the usage. The commands run, compare, bench and
 // import have their own usages.
 var commands = []command{
 	{"serve", "answer requests (the default)", true, serveFlags, "mockserver api.yml --port 8080"},
@@ -37,7 +37,6 @@ var commands = []command{
 	{"run", "begin a run, run a load test, and write the report of the run: mockserver run -h", true, nil, ""},
 	{"compare", "compare the reports of two runs: mockserver compare -h", false, nil, ""},
 	{"bench", "measure what the server can do on this machine: mockserver bench -h", true, nil, ""},
-	{"fleet", "show the replicas of a fleet: mockserver fleet -h", false, nil, ""},
 	{"health", "ask the server that runs with these settings whether it answers: exit code 0 if so, otherwise 1", false, []string{"host", "port", "tls-only", "format"}, "mockserver health --port 8080"},
 	{"version", "print the version", false, nil, "mockserver version"},
 	{"help", "print this text, all flags, or the help of one command: mockserver help all", false, nil, "mockserver help validate"},

@@ -141,7 +141,7 @@ func commandOf(of Process) func(args []string) int {
 		return func(args []string) int {
 			return bench.Command(args, of.Env, of.Signals, of.Stdout, of.Stderr, of.Build.Version)
 		}
-	case "run", "compare", "fleet":
+	case "run", "compare":
 		return func(args []string) int {
 			return fleet.Command(of.Args[0], args, fleet.Process{Env: of.variable, Environ: of.Environ, Signals: of.Signals, Stdin: of.Stdin, Stdout: of.Stdout, Stderr: of.Stderr, Serve: of.serveForRun})
 		}

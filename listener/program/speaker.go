@@ -39,7 +39,7 @@ func (s speaker) withoutConfiguration(set settings.Settings) (code int, done boo
 		switch set.HelpOf {
 		case "bench":
 			fmt.Fprint(s.stdout, bench.Usage())
-		case "run", "compare", "fleet":
+		case "run", "compare":
 			fmt.Fprint(s.stdout, fleet.Usage(set.HelpOf))
 		case "import":
 			fmt.Fprint(s.stdout, importing.Usage())
@@ -54,7 +54,7 @@ func (s speaker) withoutConfiguration(set settings.Settings) (code int, done boo
 		return s.schema(), true
 	case "ca":
 		return s.ca(set), true
-	case "run", "compare", "bench", "fleet", "import":
+	case "run", "compare", "bench", "import":
 		return s.refuse(fmt.Errorf("%s comes before its flags: mockserver %[1]s -h", set.Command)), true
 	default:
 		return exitOK, false

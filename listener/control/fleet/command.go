@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"cmp"
-	"context"
 	"embed"
 	"errors"
 	"fmt"
@@ -52,7 +51,7 @@ type Served struct {
 // order is the parsed command line.
 type order struct {
 	help    bool
-	word    string   // run, status or compare
+	word    string   // run or compare
 	command []string // of run
 	runs    []string // of compare: files, IDs and names
 	serve   []string // of run: the arguments of the server that it starts
@@ -142,11 +141,8 @@ func only(names ...string) flags.Table[order] {
 // tableOf returns the flags of a command. Those of run include the flags of serve, for the server
 // that it starts.
 func tableOf(word string) flags.Table[order] {
-	switch word {
-	case "compare":
+	if word == "compare" {
 		return only("admin", "admin-token", "ca", "report", "out", "help")
-	case "fleet", "status":
-		return only("admin", "admin-token", "ca", "expect", "help")
 	}
 	own := slices.DeleteFunc(slices.Clone(table), func(f flags.Flag[order]) bool { return f.Name == "out" })
 	for _, f := range settings.ServeFlags() {
@@ -170,7 +166,7 @@ func tableOf(word string) flags.Table[order] {
 //go:embed usage
 var usages embed.FS
 
-// Usage returns the text that -h prints after a command: run, compare or fleet.
+// Usage returns the text that -h prints after a command: run or compare.
 func Usage(command string) string {
 	text, _ := usages.ReadFile("usage/" + command + ".txt") // it is embedded
 	var list strings.Builder
@@ -181,26 +177,17 @@ func Usage(command string) string {
 // orderOf reads the arguments after a command, and the environment.
 func orderOf(command string, args []string, env func(string) string) (order, error) {
 	o := order{report: ".", wait: 10 * time.Second, word: command}
-	words := []string{"run", "status"}
-	if command == "fleet" {
-		o.word = ""
-		if len(args) > 0 && slices.Contains(words, args[0]) {
-			o.word, args = args[0], args[1:]
-		}
-	}
-	r := &flags.Reader[order]{Flags: tableOf(o.word), Into: &o, Help: "mockserver " + cmp.Or(o.word, "fleet")}
+	r := &flags.Reader[order]{Flags: tableOf(command), Into: &o, Help: "mockserver " + command}
 	r.Rest = func(args []string) { o.command = args }
 	r.Word = func(word string) {
 		switch {
 		case o.word == "compare":
 			o.runs = append(o.runs, word)
-		case o.word == "run" && settings.IsPath(word):
+		case settings.IsPath(word):
 			o.serve, o.serves = append(o.serve, word), true
 		case len(r.Errs) > 0: // the words after it are its arguments
-		case o.word == "run":
-			r.Wrong("%q: no such file; put a command after --: mockserver run -- %s", word, word)
 		default:
-			r.Wrong("%q: unexpected%s; expected run or status directly after fleet", word, wording.DidYouMean(word, words))
+			r.Wrong("%q: no such file; put a command after --: mockserver run -- %s", word, word)
 		}
 	}
 	r.Read(args)
@@ -225,8 +212,6 @@ func orderOf(command string, args []string, env func(string) string) (order, err
 // fault says what is missing in an order, or has no effect; "" if nothing is.
 func (o *order) fault() string {
 	switch {
-	case o.word == "":
-		return "missing run or status; mockserver fleet -h explains them"
 	case o.word == "compare" && len(o.runs) != 2:
 		return fmt.Sprintf("got %s; expected two: mockserver compare baseline tuned", wording.Count(len(o.runs), "run"))
 	case o.word == "run" && len(o.command) == 0:
@@ -235,8 +220,8 @@ func (o *order) fault() string {
 		return "--expect: has no effect if run starts the server, which is one; expected --admin with the replicas instead"
 	case o.process != "" && o.Schedule == nil:
 		return "--process: missing --rate; expected both, or only --rate"
-	case o.word != "run" && len(o.command) > 0:
-		return o.word + " does not take a command"
+	case o.word == "compare" && len(o.command) > 0:
+		return "compare does not take a command"
 	case len(o.serve) > 0 && !o.serves:
 		name, _, _ := strings.Cut(o.serve[0], "=")
 		return name + ": has no effect without a FILE, --config, --mocks or --upstream, with which run starts the server"
@@ -244,7 +229,7 @@ func (o *order) fault() string {
 	return ""
 }
 
-// Command runs mockserver run, compare or fleet. args are the arguments after that word. It returns
+// Command runs mockserver run or compare. args are the arguments after that word. It returns
 // the exit code.
 func Command(command string, args []string, p Process) int {
 	o, err := orderOf(command, args, p.Env)
@@ -253,7 +238,7 @@ func Command(command string, args []string, p Process) int {
 		fmt.Fprintln(p.Stderr, err)
 		return exitUsage
 	case o.help:
-		fmt.Fprint(p.Stdout, Usage(map[bool]string{true: "run", false: command}[o.word == "run"]))
+		fmt.Fprint(p.Stdout, Usage(command))
 		return exitOK
 	case o.word == "run":
 		return runCommand(o, p)
@@ -264,41 +249,11 @@ func Command(command string, args []string, p Process) int {
 		return exitUsage
 	}
 	defer f.Close()
-	if o.word == "compare" {
-		return compare(f, o, p)
-	}
-	return status(f, p.Stdout)
+	return compare(f, o, p)
 }
 
 // members returns the options of the fleet, or of the one server, at the admin addresses.
 func (o *order) members() Options {
 	members := cmp.Or(strings.Join(o.admin, ","), initialAdmin)
 	return Options{Members: members, Expect: o.expect, Token: o.token, TLS: o.ca != "", CA: o.ca, Found: len(o.admin) <= 1 && !strings.HasPrefix(members, "dns:")}
-}
-
-// status prints the replicas.
-func status(f *Fleet, out io.Writer) int {
-	s := f.Look(context.Background())
-	for _, m := range s.Replicas {
-		if m.Silent != "" {
-			fmt.Fprintf(out, "%s  does not answer: %s\n", m.Address, m.Silent)
-			continue
-		}
-		ready, trusted := "ready", "trusted"
-		if !m.Ready {
-			ready = "not ready: " + m.Why
-		}
-		if !m.Trusted {
-			trusted = "not trusted: " + strings.Join(m.Reasons, ", ")
-		}
-		fmt.Fprintf(out, "%s  %s  configuration %.12s  %s  %s  since %s\n", m.Address, m.Version, m.Fingerprint, ready, trusted, m.Since.UTC().Format(time.DateTime))
-	}
-	if s.Agreed {
-		fmt.Fprintf(out, "%s, agreed\n", wording.Count(len(s.Replicas), "replica"))
-		return exitOK
-	}
-	for _, why := range s.Why {
-		fmt.Fprintln(out, "not agreed:", why)
-	}
-	return exitFailed
 }

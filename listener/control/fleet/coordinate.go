@@ -98,7 +98,7 @@ func (f *Fleet) List(ctx context.Context) RunList {
 }
 
 // Find returns the run with an ID, or the address of the replica that coordinates it. If that
-// replica does not answer, or the command fleet run coordinates the run, this process takes over
+// replica does not answer, or the command run coordinates the run, this process takes over
 // with the current totals. Both results are zero if no replica knows the run. If here is set, no
 // other replica is asked.
 func (f *Fleet) Find(ctx context.Context, id string, here bool) (r *Run, elsewhere string) {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Fleet is a fleet as seen by one of its replicas, or by the command fleet run.
+// Fleet is a fleet as seen by one of its replicas, or by the command run.
 type Fleet struct {
 	// Instance identifies this process among the replicas.
 	Instance string

@@ -18,6 +18,6 @@ type RunEntry struct {
 
 // Membership identifies the run of a fleet that a run is part of.
 type Membership struct {
-	Coordinator string   `json:"coordinator" doc:"address of the replica that reads the totals of all; empty for the command fleet run"`
+	Coordinator string   `json:"coordinator" doc:"address of the replica that reads the totals of all; empty for the command run"`
 	Replicas    []string `json:"replicas" doc:"addresses of all replicas that take part"`
 }

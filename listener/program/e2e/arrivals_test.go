@@ -130,7 +130,7 @@ func TestArrivals_InvalidSchedules(t *testing.T) {
 		{`--process: "even"`, []string{"--rate", "50", "--process", "even"}},
 		{"--process: missing --rate; expected both, or only --rate", []string{"--process", "poisson"}},
 	} {
-		if code, _, stderr := Refused(t, nil, append(append([]string{"fleet", "run"}, c.args...), "--", "true")...); code != 2 || !strings.Contains(stderr, c.want) {
+		if code, _, stderr := Refused(t, nil, append(append([]string{"run"}, c.args...), "--", "true")...); code != 2 || !strings.Contains(stderr, c.want) {
 			t.Errorf("%v: exit code %d, %q; want %q", c.args, code, stderr, c.want)
 		}
 	}

@@ -597,15 +597,15 @@ func awaitingGo(code int) []string {
 	return []string{"sh", "-c", fmt.Sprintf("echo to standard output; echo begun >&2; until test -e go; do read -t 1 x 2>/dev/null || sleep 0.05; done; exit %d", code)}
 }
 
-// runAround starts mockserver fleet run in a directory.
+// runAround starts mockserver run in a directory.
 func runAround(t *testing.T, dir string, args []string, command ...string) *Process {
 	t.Helper()
-	p := LaunchIn(t, dir, nil, slices.Concat([]string{"fleet", "run", "--report", "report"}, args, []string{"--"}, command)...)
+	p := LaunchIn(t, dir, nil, slices.Concat([]string{"run", "--report", "report"}, args, []string{"--"}, command)...)
 	p.WaitLine(0, "begun")
 	return p
 }
 
-// reported reads the report that mockserver fleet run wrote.
+// reported reads the report that mockserver run wrote.
 func reported(t *testing.T, dir string) *runs.Report {
 	t.Helper()
 	all := reportsIn(t, filepath.Join(dir, "report"))
@@ -644,7 +644,7 @@ func reportsIn(t *testing.T, dir string) map[string]*runs.Report {
 func TestFleetRun_ReportsAndPassesTheCommandThrough(t *testing.T) {
 	t.Parallel()
 	all := threeOf(t)
-	code, _, stderr := Refused(t, nil, "fleet", "run", "--admin", all[1].address, "--rate", "25", "--", "true")
+	code, _, stderr := Refused(t, nil, "run", "--admin", all[1].address, "--rate", "25", "--", "true")
 	if want := "a rate of 25 requests a second is 8.33 for each of 3 replicas; expected at least 10 for each"; code != 1 || !strings.Contains(stderr, want) {
 		t.Errorf("exit code %d, %q; want 1, and %q", code, stderr, want)
 	}
@@ -695,25 +695,21 @@ func TestFleetRun_RefusesAndWaits(t *testing.T) {
 	NeedsProcess(t) // a report is written into the working directory
 	ports := unusedAddresses(t, 2)
 	first := start(t, ports, 0, fleetConfiguration)
-	code, stdout, stderr := Refused(t, nil, "fleet", "run", "--admin", first.address, "--wait", "0s", "--", "echo", "never")
+	code, stdout, stderr := Refused(t, nil, "run", "--admin", first.address, "--wait", "0s", "--", "echo", "never")
 	if code != 1 || stdout != "" || !strings.Contains(stderr, ports[1]+" does not answer") {
 		t.Errorf("got %d, %q, %q", code, stdout, stderr)
 	}
-	p := Launch(t, nil, "fleet", "run", "--admin", first.address, "--wait", "1m", "--", "sh", "-c", "exit 9")
+	p := Launch(t, nil, "run", "--admin", first.address, "--wait", "1m", "--", "sh", "-c", "exit 9")
 	start(t, ports, 1, fleetConfiguration)
 	if got := p.Exit(); got != 9 {
 		t.Errorf("got exit code %d, want 9: %q", got, p.Output())
 	}
 	for _, args := range [][]string{
-		{}, {"run"}, {"runn"}, {"run", "k6"}, {"status", "--", "x"}, {"status", "--admin", "x"}, {"run", "--name", "", "--", "x"}, {"status", "--admin", "10.0.0.1:1"},
+		{}, {"k6"}, {"--admin", "x", "--", "true"}, {"--name", "", "--", "true"}, {"--admin", "10.0.0.1:1", "--", "true"},
 	} {
-		if code, _, stderr := Refused(t, nil, append([]string{"fleet"}, args...)...); code != 2 || stderr == "" {
+		if code, _, stderr := Refused(t, nil, append([]string{"run"}, args...)...); code != 2 || stderr == "" {
 			t.Errorf("%v: %d %s", args, code, stderr)
 		}
-	}
-	code, stdout, _ = Refused(t, nil, "fleet", "status", "--admin", first.address)
-	if code != 0 || !containsAll(stdout, []string{ports[0], ports[1], "2 replicas, agreed"}) {
-		t.Errorf("the status is %d %s", code, stdout)
 	}
 }
 
@@ -775,15 +771,19 @@ func TestFleet_AsksOverTLS(t *testing.T) {
 	for _, address := range ports { // in turn, so that both have the CA that the first one makes
 		LaunchIn(t, dir, nil, "-c", file, "--admin", address, "--fleet", strings.Join(ports, ","), "--admin-tls", "auto", "--tls-dir", "ca", "--verdict", calm).Listening()
 	}
+	reports := t.TempDir()
 	ask := func(args ...string) (int, string) {
-		code, stdout, stderr := Refused(t, nil, append([]string{"fleet", "status", "--admin", ports[0]}, args...)...)
-		return code, stdout + stderr
+		code, _, stderr := Refused(t, nil, slices.Concat([]string{"run", "--admin", ports[0], "--wait", "0s", "--report", filepath.Join(reports, "report")}, args, []string{"--", "true"})...)
+		return code, stderr
 	}
 	ca := filepath.Join(dir, "ca", "ca.pem")
 	harness.Until(t, "the replicas agree", func() bool {
-		code, said := ask("--ca", ca)
-		return code == 0 && containsAll(said, []string{ports[0], ports[1], "2 replicas, agreed"})
+		code, _ := ask("--ca", ca)
+		return code == 0
 	})
+	if r := reported(t, reports); len(r.Replicas) != 2 {
+		t.Errorf("got %d replicas", len(r.Replicas))
+	}
 	other := newCA(t, "other").File(dir, "other")
 	if code, said := ask("--ca", other); code != 1 || !strings.Contains(said, "certificate") {
 		t.Errorf("with another CA: %d %s", code, said)

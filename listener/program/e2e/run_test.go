@@ -164,7 +164,7 @@ func TestRun_RefusesMistakes(t *testing.T) {
 		"one run":              {[]string{"compare", "a"}, nil, 2, "got 1 run; expected two"},
 		"unknown runs":         {[]string{"compare", "a", "b", "--admin", nowhere}, nil, 1, "b: not a file, nor the ID or name of a report in ."},
 		"no report":            {[]string{"compare", tasks, tasks}, nil, 1, "tasks.yml: not a report"},
-		"status too late":      {[]string{"fleet", "--admin", nowhere, "status"}, nil, 2, "directly after fleet"},
+		"a command to compare": {[]string{"compare", "a", "b"}, touch, 2, "compare does not take a command"},
 	} {
 		code, stdout, stderr := Refused(t, nil, append(c.args, c.command...)...)
 		if code != c.code || stdout != "" || !strings.Contains(stderr, c.says) {
