@@ -143,12 +143,14 @@ func (f *flow) endAt(now time.Time) string {
 }
 
 // dueAt returns when the next item is due, by the clock on the wall.
-func (f *flow) dueAt() time.Time {
-	due := f.due
+func (f *flow) dueAt() time.Time { return latest(f.pacedAt(), f.free) }
+
+// pacedAt returns the same for a body that is not slow.
+func (f *flow) pacedAt() time.Time {
 	if f.clock != nil && f.sent.Items > 0 {
-		due = f.clock.Wall(due)
+		return f.clock.Wall(f.due)
 	}
-	return latest(due, f.free)
+	return f.due
 }
 
 // wait sets when the next thing is due after now, and appends a heartbeat that is.

@@ -59,7 +59,7 @@ func (f *flow) count(bytes int, due, begin time.Time) {
 		if f.clock != nil {
 			f.call.Trace.Counters.Follow(f.clock)
 		}
-		f.shown = moment{f.dueAt(), f.due, now, compile.GoesWithNext(f.item)} // by the clock that it has just entered
+		f.shown = moment{f.pacedAt(), f.due, now, compile.GoesWithNext(f.item)} // by the clock that it has just entered
 	case before.opens:
 		before.opens = compile.GoesWithNext(f.item)
 	case f.stream.IsTimed(f.item):
@@ -68,11 +68,11 @@ func (f *flow) count(bytes int, due, begin time.Time) {
 		}
 		i.Gap, i.Late = now.Sub(before.sent), max(now.Sub(due)-i.Blocked, 0)
 		if f.clock != nil {
-			clock, wall := f.due.Sub(before.clock), due.Sub(before.due)
+			clock, wall := f.due.Sub(before.clock), f.pacedAt().Sub(before.due)
 			counts.Stretch(clock, wall)
 			f.sent.Clock, f.sent.Wall = f.sent.Clock+clock, f.sent.Wall+wall
 		}
-		f.shown = moment{due, f.due, now, false}
+		f.shown = moment{f.pacedAt(), f.due, now, false}
 	case f.item.With == "":
 		i.Late = now.Sub(begin)
 	}

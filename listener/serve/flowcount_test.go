@@ -38,6 +38,7 @@ func TestFlow_Counts(t *testing.T) {
 		"head first": {response: "{stream: [{times: 2, data: a}], pace: {first: 50ms, gap: 10ms, head: at-once}}", late: []time.Duration{0, 4e6}, items: 2, first: "54", gaps: "6", late2: "0", injected: "50", late1: "4"},
 		"no items":   {response: "{stream: [{times: 0, data: a}], pace: {first: 50ms}}", injected: "50", late1: "0"},
 		"shared":     {response: "{stream: [{times: 3, data: a}], pace: {gap: 10ms, shared: 50/s}}", items: 3, first: "0", gaps: "20 20", late2: "0 0", stretch: 2},
+		"slow":       {response: "{stream: [{times: 3, data: a}], pace: {gap: 10ms, shared: 50/s}}, fault: {type: slow-body, bytes-per-second: 300}", items: 3, first: "0", gaps: "30 30", late2: "0 0", stretch: 2},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := recordingServer(t, "- endpoint: {path: /, response: "+c.response+"}", 0)
@@ -50,6 +51,20 @@ func TestFlow_Counts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A client that leaves before the first item has waited for only a part of the latency.
+func TestFlow_CountsWhatWasWaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := recordingServer(t, "- endpoint: {path: /, response: {stream: [{data: a}], pace: {first: 50ms, head: at-once}}}", 0)
+		f := opened(t, s, "/")
+		f.step(nil, true)
+		<-time.After(20 * time.Millisecond) // of the bubble
+		f.finish(true)
+		if e := s.Recorder.Counts().Endpoints[0]; inMS(e.Injected) != "20" || e.Statuses[200] != 1 {
+			t.Errorf("injected %s, %v", inMS(e.Injected), e.Statuses)
+		}
+	})
 }
 
 // How late items are does not include the time in which the client did not read.

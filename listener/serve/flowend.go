@@ -86,6 +86,10 @@ func (f *flow) settle(left bool) {
 	f.held.Leave()
 	f.leaveClock()
 	f.sent.Took = time.Since(f.begun)
+	if rest := time.Until(f.due); f.sent.Items == 0 && rest > 0 { // it ended before its first item was due
+		t := &f.call.Trace
+		t.Declared, t.Waited = t.Declared-rest, max(t.Waited-rest, 0)
+	}
 	if !f.whole && !f.stream.Whole {
 		f.call.Trace.Streamed = f.sent
 	}
