@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
-	"github.com/valyala/fasthttp"
+	brrr "github.com/molecule-man/go-brrr"
 )
 
 const (
@@ -66,10 +66,6 @@ func decode(content []byte, encodings []string, limit int64) ([]byte, error) {
 
 func decodeOne(content []byte, coding string, limit int64) ([]byte, error) {
 	return unpack(func(w io.Writer) error {
-		if coding == "br" { // by fasthttp's decoder, which the program contains anyway
-			_, err := fasthttp.WriteUnbrotli(w, content)
-			return err
-		}
 		r, err := open(bufio.NewReader(bytes.NewReader(content)), coding)
 		if err == nil {
 			defer r.Close()
@@ -79,11 +75,13 @@ func decodeOne(content []byte, coding string, limit int64) ([]byte, error) {
 	}, limit)
 }
 
-// open returns a reader that removes a content encoding other than br.
+// open returns a reader that removes a content encoding.
 func open(src *bufio.Reader, coding string) (io.ReadCloser, error) {
 	switch coding {
 	case "gzip", "x-gzip":
 		return gzip.NewReader(src)
+	case "br": // by the decoder of fasthttp, which the program contains anyway
+		return brrr.NewReader(src), nil
 	case "deflate":
 		head, _ := src.Peek(2)                                                                                 // if there are fewer bytes, reading them fails too
 		if len(head) == 2 && (head[0]&0x0f != 8 || head[0]>>4 > 7 || (int(head[0])<<8|int(head[1]))%31 != 0) { // RFC 1950 section 2.2
@@ -109,7 +107,7 @@ type parts struct {
 func (p *parts) Read(b []byte) (int, error) {
 	if len(p.left) == 0 {
 		if p.left = p.next(); len(p.left) == 0 {
-			return 0, io.EOF
+			return 0, io.ErrUnexpectedEOF // the reader of br passes on only this one
 		}
 	}
 	n := copy(b, p.left)
@@ -119,7 +117,7 @@ func (p *parts) Read(b []byte) (int, error) {
 
 // DecodeParts is like Decode for content that comes in parts, the last of which is followed by an empty one: it calls
 // each with what is decoded before it asks for the next part. Content that breaks off is decoded as far as there is. It
-// knows one encoding, and not br.
+// knows one encoding.
 func DecodeParts(next func() []byte, encodings []string, limit int64, each func([]byte)) error {
 	return guard(func() error {
 		r, err := open(bufio.NewReader(&parts{next: next}), strings.ToLower(strings.Join(encodings, ",")))

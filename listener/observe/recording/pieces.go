@@ -49,7 +49,7 @@ func (p *pieces) decode(content []byte, codings []string, limit int64) (decoded 
 		}
 		decoded = append(decoded, part...)
 	})
-	if err != nil { // it may be br, or have several encodings: when its pieces came is not known
+	if err != nil { // it may have several encodings: when its pieces came is not known
 		*p.all = nil
 		return fetcher.Decode(content, codings, limit)
 	}
