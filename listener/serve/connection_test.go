@@ -304,6 +304,34 @@ func TestConnection_AReplyThatIsReadTooSlowlyEnds(t *testing.T) {
 	})
 }
 
+// A stream ends half a minute after its client last took something, and may be read as slowly as that for as long as it
+// lasts.
+func TestConnection_AStreamThatIsNotReadEnds(t *testing.T) {
+	s := configured(t, "- endpoint: {path: /, response: {stream: [{times: 10000, data: 0123456789}]}}")
+	warm(t, s)
+	for _, bytes := range []int{0, 1, 60} {
+		synctest.Test(t, func(t *testing.T) {
+			c := talk(t, s)
+			defer c.Close()
+			last := time.Now()
+			if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			for range bytes { // 60 take longer than any other response may
+				<-time.After(25 * time.Second)
+				if _, err := c.Read(make([]byte, 1)); err != nil {
+					t.Fatal(err)
+				}
+				last = time.Now()
+			}
+			err := <-c.served
+			if took := time.Since(last); !errors.Is(err, os.ErrDeadlineExceeded) || took < writeTimeout || took > writeTimeout+2*time.Second {
+				t.Errorf("after %d bytes: serving ended with %v after %v, want a timeout after %v", bytes, err, took, writeTimeout)
+			}
+		})
+	}
+}
+
 func TestConnection_AReplyThatIsReadSlowlyIsSentWhole(t *testing.T) {
 	body := strings.Repeat("0123456789", 1000)
 	s := configured(t, "- endpoint: {path: /long, response: {body: \""+body+"\"}}")

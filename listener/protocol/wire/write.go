@@ -86,11 +86,17 @@ func (c *Connection) Write(b []byte) (int, error) {
 	return c.transmit(b, now)
 }
 
-// transmit writes b to the socket, for the call of Write that c.writing describes.
+// transmit writes b to the socket, for the call of Write that c.writing describes. What the socket did not take of a
+// delayed reply is written in short steps, which show when the client last took something. For any other response, the
+// last wait may take up to twice writeTimeout.
 func (c *Connection) transmit(b []byte, now time.Duration) (int, error) {
-	for written := 0; ; now = c.from.clock.exactly() {
-		if c.writeExpires-now < writeTimeout+clockTick {
-			c.writeExpires = now + writeTimeout + 10*renewal
+	step, patience, delayed := writeTimeout+10*renewal, time.Duration(0), c.delay.rest != nil
+	if delayed {
+		now, step, patience = c.from.clock.exactly(), renewal, writeTimeout
+	}
+	for written, progress := 0, now; ; {
+		if delayed || c.writeExpires-now < writeTimeout+clockTick {
+			c.writeExpires = now + step
 			_ = c.Conn.SetWriteDeadline(c.TimeOf(c.writeExpires)) // if this fails, writing fails too
 		}
 		n, err := c.write(b[written:])
@@ -99,7 +105,14 @@ func (c *Connection) transmit(b []byte, now time.Duration) (int, error) {
 		if c.after != nil {
 			c.written = time.Now()
 		}
-		if n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) || c.from.clock.exactly()-c.writing.begun > longest(c.writing.bytes)+clockTick {
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return written, err
+		}
+		if now = c.from.clock.exactly(); n > 0 {
+			progress = now
+		}
+		streamed := c.delay.reply != nil // which may be read as slowly as it likes
+		if n == 0 && now-progress >= patience || !streamed && now-c.writing.begun > longest(c.writing.bytes)+clockTick {
 			return written, err
 		}
 	}
