@@ -194,18 +194,17 @@ func (s *shard) run() {
 func (s *shard) take(due []Waiter) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for arrived := false; !arrived && n < len(due); {
-		arrived = s.wheel.Advance(int64(time.Since(s.p.base)/tick), 256)
-		for n < len(due) {
-			id := s.wheel.Take()
-			if id == 0 {
-				break
-			}
-			e := *s.entries.At(id)
-			if s.release(id); e != nil {
+	for arrived := false; n < len(due); {
+		if id := s.wheel.Take(); id != 0 {
+			if e := *s.entries.At(id); e != nil {
 				due[n] = e.waiter
 				n++
 			}
+			s.release(id)
+		} else if arrived {
+			break
+		} else {
+			arrived = s.wheel.Advance(int64(time.Since(s.p.base)/tick), 256)
 		}
 	}
 	if n > 0 {

@@ -84,9 +84,8 @@ func (f *flow) step(b []byte, room bool) (out []byte, ended bool) {
 		if f.until = f.secondAt; now.Before(f.until) {
 			return b, false
 		}
-		if !room {
-			f.lack(now)
-			return b, false
+		if f.lacks = !room; f.lacks {
+			return f.wait(b, now, now.Add(mostParked)), false
 		}
 		b = f.appendSecond(b, now)
 	}
@@ -114,8 +113,8 @@ func (f *flow) step(b []byte, room bool) (out []byte, ended bool) {
 		case now.Before(due):
 			return f.wait(b, now, due), false
 		case !room:
-			f.lack(now)
-			return b, false
+			f.lacks = true
+			return f.wait(b, now, now.Add(mostParked)), false
 		case len(b)-begin >= wire.Enough:
 			f.until = now
 			return b, false
@@ -164,27 +163,19 @@ func (f *flow) wait(b []byte, now, due time.Time) []byte {
 		}
 		f.until = earliest(f.until, f.last.Add(every))
 	}
-	f.bound(now)
+	for _, t := range [...]time.Time{f.ends, f.faultAt} {
+		if t.After(now) {
+			f.until = earliest(f.until, t)
+		}
+	}
 	if left := f.until.Sub(now); f.clock != nil && left > recheck && f.clock.Factor() > 1 {
 		f.until = now.Add(left / 4 * 3)
 	}
 	return b
 }
 
-// bound makes the wait end with the reply, or with its fault.
-func (f *flow) bound(now time.Time) {
-	for _, t := range [...]time.Time{f.ends, f.faultAt} {
-		if t.After(now) {
-			f.until = earliest(f.until, t)
-		}
-	}
-}
-
-// lack notes that there is no room for what is due.
-func (f *flow) lack(now time.Time) {
-	f.lacks, f.until = true, now.Add(time.Hour)
-	f.bound(now)
-}
+// mostParked is how long a stream waits for room at most without looking again.
+const mostParked = time.Hour
 
 // recheck is how long a stream waits at most by a shared clock without looking again: it may run faster meanwhile.
 const recheck = 4 * time.Millisecond

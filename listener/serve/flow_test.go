@@ -131,7 +131,7 @@ func TestFlow_NeedsRoom(t *testing.T) {
 			{"{stream: [{times: 3, data: a}], pace: {gap: 1s}}", 0, false, time.Second},
 			{"{stream: [{times: 3, data: a}], pace: {gap: 1s}}", time.Second, true, time.Hour + time.Second},
 			{"{stream: [{times: 3, data: a}], pace: {gap: 1s}, max-duration: 3s}", time.Second, true, 3 * time.Second},
-			{"{stream: [{times: 3, data: a}], pace: {gap: 1s}, heartbeat: 5s}", time.Second, true, time.Hour + time.Second},
+			{"{stream: [{times: 3, data: a}], pace: {gap: 1s}, heartbeat: 5s}", time.Second, true, 5 * time.Second},
 			{"{stream: [{times: 3, data: a}], pace: {gap: 1s}}, fault: {type: truncate, after: 4s}", time.Second, true, 4 * time.Second},
 			{"{stream: [{data: aaa}], cut: {rate: 1, pause: 1s}}", 0, false, time.Second},
 			{"{stream: [{data: aaa}], cut: {rate: 1, pause: 1s}}", time.Second, true, time.Hour + time.Second},

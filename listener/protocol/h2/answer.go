@@ -81,20 +81,17 @@ func (c *conn) run(s *Stream, later Later) (made pacer.Flusher) {
 		go c.run(s, later)
 		return made
 	}
-	if c.noteRoom(s); s.NeedsRoom && !s.blocked {
-		until = time.Now()
+	switch was := s.blocked; {
+	case !s.NeedsRoom:
+		s.blocked = false
+	case c.hasRoom(s): // meanwhile
+		s.blocked, until = false, time.Now()
+	case !was:
+		s.blocked, s.progress = true, time.Now()
+		c.enqueue(s)
 	}
 	c.srv.Pacer.Add(&s.entry, s, until, c.shard)
 	return made
-}
-
-// noteRoom notes whether a stream waits for room.
-func (c *conn) noteRoom(s *Stream) {
-	was := s.blocked
-	if s.blocked = s.NeedsRoom && !c.hasRoom(s); s.blocked && !was {
-		s.progress = time.Now()
-		c.enqueue(s)
-	}
 }
 
 // Flush writes what streams have sent that the pacer has continued.
