@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -246,6 +247,73 @@ func TestStream_HTTP2EndsWithoutAWindow(t *testing.T) {
 		t.Errorf("got %q, end %v", f.Data(), f.StreamEnded())
 	}
 	until(t, "the stream is over", func() bool { return server.Counts().Endpoints[8].Ends["max-duration"] == 1 })
+}
+
+// The body of a request is kept only as long as something reads it.
+func TestStream_Bodies(t *testing.T) {
+	const size, streams = 2 << 20, 4
+	body := strings.Repeat("0123456789abcdef", size/16)
+	for _, test := range []struct {
+		name, config string
+		kept         bool
+	}{
+		{"dropped", "let: {n: '{{body.length}}'}, response: {stream: [{data: '{{n}} {{path-params.id}} {{header-params.host}}', times: 2}], pace: {gap: 1h}}", false},
+		{"read by an item", "response: {stream: [{data: a}, {data: '{{body}}'}], pace: {gap: 1h}}", true},
+		{"read by a condition", "response: {stream: [{data: a}, {data: b, if: json-params.a = 1}, {data: c}], pace: {gap: 1h}}", true},
+		{"read by a loop", "response: {stream: [{data: a}, {data: b, times: form-params.n}, {data: c}], pace: {gap: 1h}}", true},
+		{"read by a fault", "response: {stream: [{data: a}, {data: b}], pace: {gap: 1h}}, fault: {type: error, item: {data: '{{body}}'}}", true},
+		{"read by a webhook", "response: {stream: [{data: a}, {data: b}], pace: {gap: 1h}}, webhook: {url: 'http://127.0.0.1:1/', body: '{{body}}'}", true},
+	} {
+		for _, protocol := range []string{"HTTP/1.1", "HTTP/2"} {
+			t.Run(test.name+" over "+protocol, func(t *testing.T) {
+				server := listenertest.Start(t, config.Parse("m.yml", []byte("- endpoint: {method: POST, path: '/:id', "+test.config+"}")),
+					listener.Options{MaxBody: size, Record: &record.Options{Journal: record.JournalOptions{Sample: 1}}})
+				transport := &http.Transport{Protocols: new(http.Protocols)}
+				transport.Protocols.SetHTTP1(protocol == "HTTP/1.1")
+				transport.Protocols.SetUnencryptedHTTP2(protocol == "HTTP/2")
+				defer transport.CloseIdleConnections()
+				ctx, leave := context.WithCancel(t.Context())
+				defer leave()
+				before := heap()
+				for range streams {
+					req, err := http.NewRequestWithContext(ctx, "POST", "http://"+server.Addr().String()+"/7", strings.NewReader(body))
+					if err != nil {
+						t.Fatal(err)
+					}
+					resp, err := transport.RoundTrip(req)
+					if err != nil {
+						t.Fatal(err)
+					}
+					line, err := bufio.NewReader(resp.Body).ReadString('\n')
+					if want := fmt.Sprintf("data: %d 7 %s\n", size, server.Addr()); err != nil || !test.kept && line != want {
+						t.Errorf("got %q, %v, want %q", line, err, want)
+					}
+				}
+				grown := heap() - before
+				if kept := grown > streams*size*3/4; kept != test.kept || !test.kept && grown > streams*size/4 {
+					t.Errorf("%d streams take %d bytes", streams, grown)
+				}
+				leave()
+				until(t, "the streams are over", func() bool { return len(server.Journal()) == streams })
+				if n := server.Counts().Endpoints[0].In; n != streams*size {
+					t.Errorf("%d bytes were received, want %d", n, streams*size)
+				}
+				if x := server.Journal()[0]; x.Request.Size != size || !x.Request.Cut || string(x.Request.Body) != body[:record.KeptPart] {
+					t.Errorf("the journal has %d of %d bytes, cut %v", len(x.Request.Body), x.Request.Size, x.Request.Cut)
+				}
+			})
+		}
+	}
+}
+
+// heap returns how much memory is in use.
+func heap() int {
+	var m runtime.MemStats
+	for range 3 { // also what pools have kept
+		runtime.GC()
+	}
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
 }
 
 // An item for which a client has no window is blocked, which is not its lateness.

@@ -32,6 +32,8 @@ type Scope struct {
 	Message bool
 	// Model returns the variable llm, as for the endpoints of a language model; nil if there is none.
 	Model func(r *matcher.Request) json.Value
+	// ReadsBody is set to true if a text reads the body of the request; nil if nobody needs to know.
+	ReadsBody *bool
 	// Counters contains the counters for counter("name"). If it is nil, a template that uses one
 	// does not compile.
 	Counters *Counters

@@ -96,6 +96,9 @@ func (s *source) variableNames() []string {
 // it is a variable with an error, which has been reported.
 func (s *scanner) variable(t token) (e expr, ok, known bool) {
 	root, rest := cutRoot(t.text)
+	if reads := s.scope.ReadsBody; reads != nil && slices.Contains([]string{"body", "form-params", "json-params", modelRoot}, root) {
+		*reads = true
+	}
 	if e, ok, known = s.local(t, root, rest); known {
 		return e, ok, true
 	}

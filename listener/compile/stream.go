@@ -34,6 +34,8 @@ type Stream struct {
 	Most   int
 	Clock  *traffic.Clock // of the streams that share a rate; nil for none
 	Demand float64        // the items a second that the stream wants to send, by that clock
+	// ReadsBody means that items, or the one of a fault, read the body of the request.
+	ReadsBody bool
 }
 
 // Lengths is a distribution of lengths of time; see policy.Latency.Lengths.
@@ -48,11 +50,14 @@ func (c *Compiler) stream(a *Response, e *item.Endpoint, form renderer.Form, sco
 	if !a.TypeDeclared {
 		form = renderer.Inferred
 	}
+	s, within := new(Stream), *scope
+	within.ReadsBody = &s.ReadsBody
+	scope = &within
 	items, problems := stream.Compile(resp.Items, resp.Raw, form, scope)
 	if items == nil {
 		return problems
 	}
-	s := &Stream{Items: items, Heartbeat: resp.Heartbeat, MaxDuration: resp.MaxDuration, Resume: items.HasID && !resp.NoResume}
+	s.Items, s.Heartbeat, s.MaxDuration, s.Resume = items, resp.Heartbeat, resp.MaxDuration, items.HasID && !resp.NoResume
 	if p := resp.Pace; p != nil {
 		s.First, s.Gap, s.Shared, s.HeadAtOnce = p.First.Lengths(), p.Gap.Lengths(), p.Shared, p.Head == item.HeadAtOnce
 	}

@@ -9,6 +9,7 @@ import (
 	"mockserver/listener/compile"
 	"mockserver/listener/compile/traffic"
 	"mockserver/listener/observe/record"
+	"mockserver/listener/protocol/h2"
 	"mockserver/listener/protocol/wire"
 	"mockserver/matcher"
 )
@@ -41,6 +42,27 @@ func (s *Server) stream(c *call, begun time.Time, wait traffic.Wait) {
 		counts.Open()
 	}
 	c.Shrink()
+	f.dropBody()
+}
+
+// leastDropped is the size, in bytes, above which it is worth it to give up a body.
+const leastDropped = 512
+
+// dropBody gives up the body of the request, except what the journal may keep of it, if nothing reads it any more.
+func (f *flow) dropBody() {
+	c, kept := f.call, 0
+	if c.server.Recorder != nil {
+		kept = record.KeptPart
+	}
+	size := len(c.In.Body)
+	if f.stream.ReadsBody || f.given != nil && len(f.given.Hooks) > 0 || size <= max(kept, leastDropped) {
+		return
+	}
+	c.Trace.Received, c.In.Body = size, c.In.Body[:kept]
+	c.kept = c.Keep(nil) // the values of let may be in the memory before
+	if st, _ := c.peer.(*h2.Stream); st != nil {
+		st.DropBody()
+	}
 }
 
 // drop ends a streamed reply of which nothing is sent, and returns when the fault that is sent instead is due.

@@ -61,8 +61,8 @@ type Message struct {
 }
 
 const (
-	// keptPart is how many bytes of the headers are kept, and how many of the body.
-	keptPart = 8 << 10
+	// KeptPart is how many bytes of the headers are kept in the journal, and how many of the body.
+	KeptPart = 8 << 10
 	// keptTarget is how many bytes of a target are kept.
 	keptTarget = 2 << 10
 	keptReason = 2 << 10 // bytes kept of the message of an error
@@ -71,7 +71,7 @@ const (
 	exchangeSize = 512
 	headerSize   = 64 // size of a header without its strings, with the overhead
 	// largestExchange is the maximum size of an exchange.
-	largestExchange = exchangeSize + keptTarget + keptReason + 2<<10 + 4*keptPart
+	largestExchange = exchangeSize + keptTarget + keptReason + 2<<10 + 4*KeptPart
 )
 
 // by sets the endpoint that answered, and the reason why the request is kept.
@@ -139,8 +139,8 @@ func cutText(b []byte, most int) string { return string(b[:min(len(b), most)]) }
 // headers copies header lines as long as there is room, with normalized names if normal is set. The
 // lines are slices of one string: many small strings would cost more than everything else.
 func (m *Message) headers(all iter.Seq2[[]byte, []byte], normal bool) {
-	lines, size, room := 0, 0, keptPart
-	var hidden [keptPart / headerSize]bool // by line: whether its value is hidden
+	lines, size, room := 0, 0, KeptPart
+	var hidden [KeptPart / headerSize]bool // by line: whether its value is hidden
 	for name, value := range all {
 		if room -= len(name) + len(value) + headerSize; room < 0 {
 			m.Cut = true
@@ -187,8 +187,8 @@ func normalName(name []byte) {
 // body copies the first bytes of a body.
 func (m *Message) body(b []byte) {
 	m.Size = len(b)
-	m.Cut = m.Cut || len(b) > keptPart
-	m.Body = bytes.Clone(b[:min(len(b), keptPart)])
+	m.Cut = m.Cut || len(b) > KeptPart
+	m.Body = bytes.Clone(b[:min(len(b), KeptPart)])
 }
 
 // restore returns the request, as far as it was kept, for evaluating conditions.

@@ -210,7 +210,7 @@ func (r *Recorder) End(in *matcher.Input, p *reply.Reply, c *Trace, shard uint32
 	r.countProtocol(in.Protocol, shard)
 	own := c.Own(took)
 	counts := t.At(shard)
-	status, received, sent := p.Status, len(in.Body), c.sent(in, p)
+	status, received, sent := p.Status, max(len(in.Body), c.Received), c.sent(in, p)
 	if left {
 		status, sent, own = StatusLeft, 0, 0
 	} else {
@@ -227,6 +227,7 @@ func (r *Recorder) End(in *matcher.Input, p *reply.Reply, c *Trace, shard uint32
 		}
 		x := exchangeOf(in, p)
 		x.by(t, kept)
+		x.Request.Size, x.Request.Cut = received, x.Request.Cut || received > KeptPart
 		x.Status, x.Took, x.Injected, x.Upstream, x.Fault = status, took, c.Waited, c.Upstream, c.Fault
 		if c.Streamed.End != "" {
 			x.Streamed = new(c.Streamed)

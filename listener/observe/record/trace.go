@@ -29,6 +29,7 @@ type Trace struct {
 	Limited  bool          // answered 429 by a rate limit
 	Refused  bool          // answered 503 by a capacity
 	Timed    bool          // the request had a latency, which is over
+	Received int           // the size of its body, in bytes, if that is no longer whole
 	Streamed Streamed      // what a streamed reply sent; zero for any other reply
 }
 

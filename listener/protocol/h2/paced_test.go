@@ -1,6 +1,7 @@
 package h2
 
 import (
+	"io"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -148,6 +149,36 @@ func TestPaced_NoWindow(t *testing.T) {
 		case f := <-frames:
 			t.Errorf("then %v", f)
 		default:
+		}
+		_ = c.Close()
+		<-ended
+	})
+}
+
+// A connection with streams gives its large buffer back when nothing more arrives.
+func TestPaced_Buffer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := pacer.New()
+		p.Close()
+		h := &pulses{answers: &answers{}}
+		c, s, ended := piped(t, func(s *Server) { s.Handler, s.Pacer = h, p })
+		go func() { _, _ = io.Copy(io.Discard, c.Conn) }()
+		size := func() (n int) {
+			synctest.Wait()
+			for conn := range s.conns {
+				n += len(*conn.source.buffer)
+			}
+			return n
+		}
+		c.begin()
+		c.open(1, false)
+		_ = c.WriteData(1, true, make([]byte, 4*firstSize))
+		if n := size(); n != readSize {
+			t.Errorf("the buffer has %d bytes for a body, want %d", n, readSize)
+		}
+		<-time.After(2 * tick)
+		if n := size(); n != firstSize || h.waiting.Load() != 1 {
+			t.Errorf("then it has %d bytes, want %d", n, firstSize)
 		}
 		_ = c.Close()
 		<-ended

@@ -114,6 +114,15 @@ func (s *Stream) Begin(block []byte) {
 // A body whose parts are due one after the other is sent with Begin, and HasRoom and Put for each part. They
 // do not wait: Later.Serve returns until when the next part waits, whether or not there is room for it.
 
+// DropBody gives up the body of the request.
+func (s *Stream) DropBody() {
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	s.c.bodies -= s.counted
+	s.counted, s.Body = 0, nil
+	s.c.grow()
+}
+
 // HasRoom reports whether the client takes more of the body.
 func (s *Stream) HasRoom() bool {
 	s.c.mu.Lock()

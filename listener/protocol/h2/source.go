@@ -132,6 +132,10 @@ func (s *source) fill() error {
 			return err
 		}
 		s.armed, s.looked = time.Time{}, s.now
+		if s.buffer != nil { // nothing has arrived for some time
+			s.release()
+			s.acquire(1)
+		}
 		if err := c.look(s.now); err != nil {
 			return err
 		}
