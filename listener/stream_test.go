@@ -249,59 +249,88 @@ func TestStream_HTTP2EndsWithoutAWindow(t *testing.T) {
 	until(t, "the stream is over", func() bool { return server.Counts().Endpoints[8].Ends["max-duration"] == 1 })
 }
 
-// The body of a request is kept only as long as something reads it.
-func TestStream_Bodies(t *testing.T) {
+// speaking returns a client that speaks one protocol.
+func speaking(t *testing.T, http2 bool) *http.Transport {
+	transport := &http.Transport{Protocols: new(http.Protocols)}
+	transport.Protocols.SetHTTP1(!http2)
+	transport.Protocols.SetUnencryptedHTTP2(http2)
+	t.Cleanup(transport.CloseIdleConnections)
+	return transport
+}
+
+// A body that nothing reads is given up once the stream begins. The journal and the counts have what they have of any.
+func TestStream_GivesUpBodies(t *testing.T) {
 	const size, streams = 2 << 20, 4
 	body := strings.Repeat("0123456789abcdef", size/16)
-	for _, test := range []struct {
-		name, config string
-		kept         bool
-	}{
-		{"dropped", "let: {n: '{{body.length}}'}, response: {stream: [{data: '{{n}} {{path-params.id}} {{header-params.host}}', times: 2}], pace: {gap: 1h}}", false},
-		{"read by an item", "response: {stream: [{data: a}, {data: '{{body}}'}], pace: {gap: 1h}}", true},
-		{"read by a condition", "response: {stream: [{data: a}, {data: b, if: json-params.a = 1}, {data: c}], pace: {gap: 1h}}", true},
-		{"read by a loop", "response: {stream: [{data: a}, {data: b, times: form-params.n}, {data: c}], pace: {gap: 1h}}", true},
-		{"read by a fault", "response: {stream: [{data: a}, {data: b}], pace: {gap: 1h}}, fault: {type: error, item: {data: '{{body}}'}}", true},
-		{"read by a webhook", "response: {stream: [{data: a}, {data: b}], pace: {gap: 1h}}, webhook: {url: 'http://127.0.0.1:1/', body: '{{body}}'}", true},
+	for _, http2 := range []bool{false, true} {
+		server := listenertest.Start(t, config.Parse("m.yml", []byte("- endpoint: {method: POST, path: '/:id', let: {n: '{{body.length}}'}, "+
+			"response: {stream: [{data: '{{n}} {{path-params.id}} {{header-params.host}}', times: 2}], pace: {gap: 1h}}}")),
+			listener.Options{MaxBody: size, Record: &record.Options{Journal: record.JournalOptions{Sample: 1}}})
+		ctx, leave := context.WithCancel(t.Context())
+		transport := speaking(t, http2)
+		before := heap()
+		for range streams {
+			req, err := http.NewRequestWithContext(ctx, "POST", "http://"+server.Addr().String()+"/7", strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := transport.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			line, err := bufio.NewReader(resp.Body).ReadString('\n')
+			if want := fmt.Sprintf("data: %d 7 %s\n", size, server.Addr()); err != nil || line != want {
+				t.Errorf("got %q, %v, want %q", line, err, want)
+			}
+		}
+		if grown := heap() - before; grown > size {
+			t.Errorf("%d streams take %d bytes", streams, grown)
+		}
+		leave()
+		until(t, "the streams are over", func() bool { return len(server.Journal()) == streams })
+		if n := server.Counts().Endpoints[0].In; n != streams*size {
+			t.Errorf("%d bytes were received, want %d", n, streams*size)
+		}
+		if x := server.Journal()[0]; x.Request.Size != size || !x.Request.Cut || string(x.Request.Body) != body[:record.KeptPart] {
+			t.Errorf("the journal has %d of %d bytes, cut %v", len(x.Request.Body), x.Request.Size, x.Request.Cut)
+		}
+	}
+}
+
+// A body that something reads later is kept.
+func TestStream_KeepsBodies(t *testing.T) {
+	body := `{"a": 1, "n": 2, "x": "` + strings.Repeat("x", 20_000) + `"}`
+	called := make(chan string, 1)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		called <- string(b)
+	}))
+	defer receiver.Close()
+	for by, c := range map[string]struct{ config, want string }{
+		"an item":     {"response: {stream: [{line: a}, {line: c}, {line: '{{body.length}}'}], pace: {gap: 1ms}}", fmt.Sprintf("a\nc\n%d\n", len(body))},
+		"a condition": {"response: {stream: [{line: a}, {line: c}, {line: b, if: json-params.a = 1}], pace: {gap: 1ms}}", "a\nc\nb\n"},
+		"a loop":      {"response: {stream: [{line: a}, {line: c}, {line: b, times: json-params.n}], pace: {gap: 1ms}}", "a\nc\nb\nb\n"},
+		"a fault":     {"response: {stream: [{line: a}, {line: c}, {line: b}], pace: {gap: 1ms}}, fault: {type: error, after: 2 items, item: {line: '{{json-params.n}}'}}", "a\nc\n2\n"},
+		"a webhook":   {"response: {stream: [{line: a}, {line: c}], pace: {gap: 1ms}}, webhook: {url: '" + receiver.URL + "', body: '{{json-params.x.length}}'}", "a\nc\n"},
 	} {
-		for _, protocol := range []string{"HTTP/1.1", "HTTP/2"} {
-			t.Run(test.name+" over "+protocol, func(t *testing.T) {
-				server := listenertest.Start(t, config.Parse("m.yml", []byte("- endpoint: {method: POST, path: '/:id', "+test.config+"}")),
-					listener.Options{MaxBody: size, Record: &record.Options{Journal: record.JournalOptions{Sample: 1}}})
-				transport := &http.Transport{Protocols: new(http.Protocols)}
-				transport.Protocols.SetHTTP1(protocol == "HTTP/1.1")
-				transport.Protocols.SetUnencryptedHTTP2(protocol == "HTTP/2")
-				defer transport.CloseIdleConnections()
-				ctx, leave := context.WithCancel(t.Context())
-				defer leave()
-				before := heap()
-				for range streams {
-					req, err := http.NewRequestWithContext(ctx, "POST", "http://"+server.Addr().String()+"/7", strings.NewReader(body))
-					if err != nil {
-						t.Fatal(err)
-					}
-					resp, err := transport.RoundTrip(req)
-					if err != nil {
-						t.Fatal(err)
-					}
-					line, err := bufio.NewReader(resp.Body).ReadString('\n')
-					if want := fmt.Sprintf("data: %d 7 %s\n", size, server.Addr()); err != nil || !test.kept && line != want {
-						t.Errorf("got %q, %v, want %q", line, err, want)
-					}
+		for _, http2 := range []bool{false, true} {
+			server := listenertest.Start(t, config.Parse("m.yml", []byte("- endpoint: {method: POST, path: /, "+c.config+"}")), listener.Options{})
+			req, err := http.NewRequest("POST", "http://"+server.Addr().String()+"/", strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := speaking(t, http2).RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := io.ReadAll(resp.Body); err != nil || string(got) != c.want {
+				t.Errorf("%s: got %q, %v, want %q", by, got, err, c.want)
+			}
+			if by == "a webhook" {
+				if got := <-called; got != "20000" {
+					t.Errorf("%s got %q", by, got)
 				}
-				grown := heap() - before
-				if kept := grown > streams*size*3/4; kept != test.kept || !test.kept && grown > streams*size/4 {
-					t.Errorf("%d streams take %d bytes", streams, grown)
-				}
-				leave()
-				until(t, "the streams are over", func() bool { return len(server.Journal()) == streams })
-				if n := server.Counts().Endpoints[0].In; n != streams*size {
-					t.Errorf("%d bytes were received, want %d", n, streams*size)
-				}
-				if x := server.Journal()[0]; x.Request.Size != size || !x.Request.Cut || string(x.Request.Body) != body[:record.KeptPart] {
-					t.Errorf("the journal has %d of %d bytes, cut %v", len(x.Request.Body), x.Request.Size, x.Request.Cut)
-				}
-			})
+			}
 		}
 	}
 }
