@@ -311,7 +311,7 @@ func TestStream_KeepsBodies(t *testing.T) {
 		"a condition": {"response: {stream: [{line: a}, {line: c}, {line: b, if: json-params.a = 1}], pace: {gap: 1ms}}", "a\nc\nb\n"},
 		"a loop":      {"response: {stream: [{line: a}, {line: c}, {line: b, times: json-params.n}], pace: {gap: 1ms}}", "a\nc\nb\nb\n"},
 		"a fault":     {"response: {stream: [{line: a}, {line: c}, {line: b}], pace: {gap: 1ms}}, fault: {type: error, after: 2 items, item: {line: '{{json-params.n}}'}}", "a\nc\n2\n"},
-		"a webhook":   {"response: {stream: [{line: a}, {line: c}], pace: {gap: 1ms}}, webhook: {url: '" + receiver.URL + "', body: '{{json-params.x.length}}'}", "a\nc\n"},
+		"a webhook":   {"response: {stream: [{line: a}, {line: c}], pace: {gap: 1ms}}, webhook: {url: '" + receiver.URL + "', body: '{{json-params.x.length}}', sleep-time: 0}", "a\nc\n"},
 	} {
 		for _, http2 := range []bool{false, true} {
 			server := listenertest.Start(t, config.Parse("m.yml", []byte("- endpoint: {method: POST, path: /, "+c.config+"}")), listener.Options{})
