@@ -10,8 +10,6 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"mockserver/internal/lazy"
 )
 
 // reading is how an expression is translated.
@@ -20,20 +18,17 @@ type reading uint8
 const (
 	exactly reading = iota // what Go's expressions cannot express is an error
 	loosely                // it is left out, so that the result matches more
-	checked                // only whether the expression is valid matters
 )
 
 // translator translates an ECMAScript expression, as it is meant with the flag u, to Go's syntax.
 // Escapes and braces that are allowed only without the flag are read as they are there.
 type translator struct {
 	reading
-	rest   string
-	out    strings.Builder
-	dot    string   // what a dot stands for
-	class  bool     // the rest begins in a class
-	set    bool     // the last member of the class is a set
-	groups []string // the names of the capturing groups so far; "" for those without one
-	refs   []string // the names and numbers in back-references
+	rest  string
+	out   strings.Builder
+	dot   string // what a dot stands for
+	class bool   // the rest begins in a class
+	set   bool   // the last member of the class is a set
 }
 
 var (
@@ -57,29 +52,6 @@ var (
 	repeats      = regexp.MustCompile(`^\{([0-9]+)(?:,([0-9]*))?\}`)
 )
 
-// strict matches an expression whose escapes and braces are valid with the flag u.
-var strict = func() func(string) bool {
-	const escape = `\\(?:[dDwWsSbB0tnvfr^$\\.*+?()\[\]{}|/]|[pP]\{[^}]*\}|c[A-Za-z]|x[[:xdigit:]]{2}|u[[:xdigit:]]{4}|u\{[[:xdigit:]]+\}|`
-	return lazy.Match(`^(?:[^\\\[\]{}]|\{[0-9]+(?:,[0-9]*)?\}|` + escape + `k<[^>]+>|[1-9][0-9]*)|\[(?:[^\\\]]|` + escape + `-))*\])*$`)
-}()
-
-// validRegex reports whether a string is an ECMAScript expression with the flag u.
-func validRegex(s string) bool {
-	t := translator{reading: checked, rest: s, dot: "."}
-	if !strict(s) || t.run() != nil {
-		return false
-	}
-	for _, ref := range t.refs {
-		n, err := strconv.Atoi(ref)
-		if err == nil && n > len(t.groups) || err != nil && !slices.Contains(t.groups, ref) {
-			return false
-		}
-	}
-	_, err := syntax.Parse(t.out.String(), syntax.Perl)
-	var bad *syntax.Error
-	return err == nil || errors.As(err, &bad) && (bad.Code == syntax.ErrLarge || bad.Code == syntax.ErrInvalidRepeatSize)
-}
-
 // put appends Go's form of the first bytes of the rest.
 func (t *translator) put(size int, form string) {
 	t.out.WriteString(form)
@@ -92,7 +64,7 @@ func (t *translator) run() (err error) {
 		case c == '\\':
 			err = t.escape()
 		case t.class:
-			err = t.member()
+			t.member()
 		case c == '[':
 			t.openClass()
 		case c == '(':
@@ -125,20 +97,17 @@ func (t *translator) openClass() {
 }
 
 // member translates a character of a class, or its end.
-func (t *translator) member() error {
+func (t *translator) member() {
 	r, size := utf8.DecodeRuneInString(t.rest)
 	form, besideSet := quoted(r), t.set || setAfterDash.MatchString(t.rest)
 	switch {
 	case r == ']':
 		t.class, form = false, "]"
-	case r == '-' && t.set && t.reading == checked && !strings.HasPrefix(t.rest, "-]"):
-		return errors.New("a range that begins with a set: " + t.rest)
-	case r == '-' && (!besideSet || t.reading == checked): // of a range, or Go rejects it
+	case r == '-' && !besideSet: // of a range
 		form = "-"
 	}
 	t.set = false
 	t.put(size, form)
-	return nil
 }
 
 // group translates the beginning of a group. Names are left out: they are of use only to
@@ -153,8 +122,6 @@ func (t *translator) group() error {
 	switch {
 	case whole == "(" && strings.HasPrefix(s, "(?"):
 		return errors.New("missing closing ): " + s)
-	case t.reading == checked && (strings.HasSuffix(whole, ")") || strings.HasPrefix(whole, "(?P")):
-		return errors.New("not a group with the flag u: " + whole)
 	case whole != "(" && name == "": // flags, such as (?i:
 		if on, _, _ := strings.Cut(whole, "-"); strings.Contains(on, "s") {
 			t.dot = "."
@@ -162,7 +129,6 @@ func (t *translator) group() error {
 		t.put(len(whole), whole)
 		return nil
 	}
-	t.groups = append(t.groups, name)
 	t.put(len(whole), "(")
 	return nil
 }
@@ -174,8 +140,6 @@ func (t *translator) lookAround() error {
 		return errLookAround
 	case end < 0:
 		return errors.New("missing closing ): " + t.rest)
-	case t.reading == checked:
-		t.put(1+strings.IndexAny(t.rest, "=!"), "(?:")
 	default:
 		t.put(end+1, "(?:)")
 	}
@@ -226,7 +190,6 @@ func (t *translator) escape() error {
 		if t.reading == exactly {
 			return errBackReference
 		}
-		t.refs = append(t.refs, strings.Trim(s, `\k<>`))
 		t.put(len(s), "(?:)")
 	default:
 		return t.character(s)
@@ -267,8 +230,6 @@ func (t *translator) character(s string) error {
 	switch {
 	case s[1] == 'b' && t.class:
 		r = '\b'
-	case control == 0 && t.reading == checked && len(t.rest) > 2 && t.rest[2] >= '0' && t.rest[2] <= '9':
-		return errors.New("not an escape with the flag u: " + s)
 	case control >= 0:
 		r = rune("\x00\t\n\v\f\r"[control])
 	case s[1] == 'c' && len(s) == 3:
