@@ -13,19 +13,18 @@ import (
 
 // Content is the source for the bodies of one media type of a response or a request.
 type Content struct {
-	m         *Maker
-	Media     string // as sent
-	schema    *openapi3.SchemaRef
-	encodings openapi3.Encodings
-	way       direction
-	source    *openapi3.MediaType
-	pointer   string // the JSON pointer of the media type in the document
+	m       *Maker
+	Media   string // as sent
+	schema  *openapi3.SchemaRef
+	way     direction
+	source  *openapi3.MediaType
+	pointer string // the JSON pointer of the media type in the document
 }
 
 // Content returns the source for the bodies of a media type that is declared at a pointer of the
 // document.
 func (m *Maker) Content(declared string, source *openapi3.MediaType, way direction, pointer string) *Content {
-	c := &Content{m, sentType(declared), source.Schema, source.Encoding, way, source, pointer}
+	c := &Content{m, sentType(declared), source.Schema, way, source, pointer}
 	if source.ItemSchema != nil && (c.schema == nil || isSequence(jsonvalue.BaseType(c.Media))) {
 		c.schema = ofItems(source, c.Media)
 	}
@@ -61,7 +60,7 @@ func (c *Content) Generated() []byte {
 		return []byte{}
 	}
 	key := bodyKey{c.schema.Value, c.Media, c.way}
-	if made, ok := c.m.bodies[key]; ok && len(c.encodings) == 0 {
+	if made, ok := c.m.bodies[key]; ok {
 		return made
 	}
 	seed := c.m.seedOf(c.at())
@@ -74,9 +73,7 @@ func (c *Content) Generated() []byte {
 		text = c.encode(v)
 	}
 	c.m.kept += len(text)
-	if len(c.encodings) == 0 {
-		c.m.bodies[key] = text
-	}
+	c.m.bodies[key] = text
 	return text
 }
 

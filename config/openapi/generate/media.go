@@ -1,12 +1,7 @@
 package generate
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/csv"
 	"math/rand/v2"
-	"mime/multipart"
-	"net/textproto"
 	"net/url"
 	"slices"
 	"strings"
@@ -14,15 +9,10 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/jsonvalue"
-	"mockserver/internal/list"
 )
 
-// partBoundary separates the parts of multipart bodies. It is the same for all bodies, because it
-// is part of the media type of a response, which is built only once.
-const partBoundary = "part-8f2c41d07b6e"
-
 // sentType returns the media type to send for a declared one: a range is replaced with its
-// likeliest type, and multipart types get a boundary.
+// likeliest type.
 func sentType(declared string) string {
 	first, _, _ := strings.Cut(declared, ",")
 	first = strings.TrimSpace(first)
@@ -34,11 +24,9 @@ func sentType(declared string) string {
 	case base == "image/*":
 		return "image/png"
 	case base == "multipart/*":
-		return "multipart/form-data; boundary=" + partBoundary
+		return "multipart/form-data"
 	case strings.HasSuffix(base, "/*"):
 		return "application/octet-stream"
-	case strings.HasPrefix(base, "multipart/") && !strings.Contains(first, "boundary="):
-		return first + "; boundary=" + partBoundary
 	}
 	return first
 }
@@ -64,9 +52,7 @@ func (c *Content) encode(v any) []byte {
 	case base == "application/xml", base == "text/xml", strings.HasSuffix(base, "+xml") && base != "image/svg+xml":
 		return c.xml(v)
 	case base == "application/x-www-form-urlencoded":
-		return c.form(v)
-	case strings.HasPrefix(base, "multipart/"):
-		return c.parts(v)
+		return form(v)
 	case isText:
 		if base == "text/event-stream" && !strings.Contains(s, ":") {
 			return []byte("data: " + s + "\n\n")
@@ -78,10 +64,6 @@ func (c *Content) encode(v any) []byte {
 		return lines(v, "\x1e", "\n")
 	case isSequence(base):
 		return lines(v, "", "\n")
-	case base == "text/csv":
-		if text, ok := table(v); ok {
-			return text
-		}
 	}
 	return jsonvalue.Append(nil, v)
 }
@@ -104,37 +86,6 @@ func lines(v any, before, after string) []byte {
 	return dst
 }
 
-// table returns an array of objects or arrays as CSV; false if v is not an array, or an empty one.
-// If the first item is an object, its members are the columns.
-func table(v any) ([]byte, bool) {
-	items, ok := v.([]any)
-	if !ok || len(items) == 0 {
-		return nil, false
-	}
-	var columns []string
-	var rows [][]string
-	if first, ok := items[0].(*jsonvalue.Object); ok {
-		columns = list.Map(first.Members, func(m jsonvalue.Member) string { return m.Name })
-		rows = append(rows, columns)
-	}
-	for _, item := range items {
-		switch item := item.(type) {
-		case *jsonvalue.Object:
-			rows = append(rows, list.Map(columns, func(name string) string {
-				cell, _ := item.Get(name)
-				return plainText(cell)
-			}))
-		case []any:
-			rows = append(rows, list.Map(item, plainText))
-		default:
-			rows = append(rows, []string{plainText(item)})
-		}
-	}
-	var text bytes.Buffer
-	_ = csv.NewWriter(&text).WriteAll(rows) // writes to memory
-	return text.Bytes(), true
-}
-
 // plainText returns a value as text outside JSON: strings without quotes, and null as nothing.
 func plainText(v any) string {
 	switch v := v.(type) {
@@ -146,105 +97,23 @@ func plainText(v any) string {
 	return string(jsonvalue.Append(nil, v))
 }
 
-// form encodes an object as application/x-www-form-urlencoded.
-func (c *Content) form(v any) []byte {
+// form encodes an object as application/x-www-form-urlencoded: a list by repeating the name.
+func form(v any) []byte {
 	o, ok := v.(*jsonvalue.Object)
 	if !ok {
 		return []byte(plainText(v))
 	}
 	var pairs []string
-	add := func(name, value string) {
-		pairs = append(pairs, url.QueryEscape(name)+"="+url.QueryEscape(value))
-	}
-	for _, m := range o.Members {
-		encoding := c.encodings[m.Name]
-		method := encoding.SerializationMethod()
-		items, isList := m.Value.([]any)
-		object, isObject := m.Value.(*jsonvalue.Object)
-		texts := list.Map(items, plainText)
-		switch {
-		case isList && method.Explode:
-			for _, text := range texts {
-				add(m.Name, text)
-			}
-		case isList:
-			add(m.Name, strings.Join(texts, cmp.Or(separators[method.Style], ",")))
-		case isObject && method.Style == openapi3.SerializationDeepObject:
-			for _, part := range object.Members {
-				add(m.Name+"["+part.Name+"]", plainText(part.Value))
-			}
-		case isObject && encoding != nil && encoding.Style != "" && method.Explode:
-			for _, part := range object.Members {
-				add(part.Name, plainText(part.Value))
-			}
-		default:
-			add(m.Name, plainText(m.Value))
-		}
-	}
-	return []byte(strings.Join(pairs, "&"))
-}
-
-// separators are what separates the items of a list in some styles.
-var separators = map[string]string{openapi3.SerializationSpaceDelimited: " ", openapi3.SerializationPipeDelimited: "|"}
-
-// parts encodes an object as a multipart body: with one part for each property, or for each item of
-// a property that is a list. Another value becomes a part named "value".
-func (c *Content) parts(v any) []byte {
-	var text bytes.Buffer
-	w := multipart.NewWriter(&text)
-	_, parameter, _ := strings.Cut(c.Media, "boundary=")
-	parameter, _, _ = strings.Cut(parameter, ";")
-	if err := w.SetBoundary(strings.Trim(strings.TrimSpace(parameter), `"`)); err != nil {
-		_ = w.SetBoundary(partBoundary) // replaces an invalid boundary from the document
-	}
-	o, ok := v.(*jsonvalue.Object)
-	if !ok {
-		o = &jsonvalue.Object{}
-		o.Set("value", v)
-	}
-	check := c.check(false)
-	g := check.describing(v, c.schema)
 	for _, m := range o.Members {
 		items, isList := m.Value.([]any)
 		if !isList {
 			items = []any{m.Value}
 		}
-		ref := check.propertySchema(g, m.Name)
 		for _, item := range items {
-			c.part(w, m.Name, ref, item)
+			pairs = append(pairs, url.QueryEscape(m.Name)+"="+url.QueryEscape(plainText(item)))
 		}
 	}
-	_ = w.Close() // writes to memory
-	return text.Bytes()
-}
-
-func (c *Content) part(w *multipart.Writer, name string, ref *openapi3.SchemaRef, item any) {
-	header := textproto.MIMEHeader{}
-	disposition := `form-data; name="` + strings.NewReplacer(`"`, "%22", "\r", "%0D", "\n", "%0A").Replace(name) + `"`
-	media := ""
-	switch item.(type) {
-	case []any, *jsonvalue.Object:
-		media = "application/json"
-	}
-	if ref != nil && ref.Value != nil && ref.Value.Items != nil {
-		ref = ref.Value.Items
-	}
-	if ref != nil && isBinary(ref.Value) {
-		media = "application/octet-stream"
-		disposition += `; filename="` + name + `.bin"`
-	}
-	if encoding := c.encodings[name]; encoding != nil && encoding.ContentType != "" {
-		media = sentType(encoding.ContentType)
-	}
-	header.Set("Content-Disposition", disposition)
-	if media != "" {
-		header.Set("Content-Type", media)
-	}
-	part, err := w.CreatePart(header)
-	if err != nil {
-		return // writes to memory, so it cannot fail
-	}
-	_, _ = part.Write([]byte(plainText(item)))
+	return []byte(strings.Join(pairs, "&"))
 }
 
 // isBinary reports whether a schema describes bytes.
