@@ -2,8 +2,6 @@ package generate
 
 import (
 	"encoding/json"
-	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,7 +9,6 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/jsonvalue"
-	"mockserver/internal/list"
 )
 
 // BoundMembers describes which members of a generated body have the values of path parameters, so that a
@@ -25,7 +22,6 @@ type boundMember struct {
 	name      string
 	parameter int              // index in the path
 	generated any              // a string or a json.Number
-	accepted  []*regexp.Regexp // the expressions that a string must match, when not every string is accepted
 }
 
 // PathParameter is a parameter of a path.
@@ -95,16 +91,15 @@ func (a *BoundMembers) bind(m *Maker, o *jsonvalue.Object, g *merged, parameters
 		}
 		bound[i] = true
 		member := o.Members[i]
-		if accepted, ok := m.accepted(member.Value, p.Schema, m.propertyOf(g.schemas, member.Name).schemas); ok {
-			a.members = append(a.members, boundMember{member.Name, at, member.Value, accepted})
+		if m.accepts(member.Value, p.Schema, m.propertyOf(g.schemas, member.Name).schemas) {
+			a.members = append(a.members, boundMember{member.Name, at, member.Value})
 		}
 	}
 	return len(bound) > 0
 }
 
-// accepted reports whether a member with certain schemas may have the values of a parameter, and
-// returns the expressions that they must match when the member does not accept every string.
-func (m *Maker) accepted(generated any, parameter *openapi3.Schema, schemas []*openapi3.SchemaRef) (what []*regexp.Regexp, ok bool) {
+// accepts reports whether a member with certain schemas may have the values of a parameter, judged by some of them.
+func (m *Maker) accepts(generated any, parameter *openapi3.Schema, schemas []*openapi3.SchemaRef) bool {
 	check := validator{m: m, lenient: true}
 	allValid := func(values ...any) bool {
 		return len(schemas) > 0 && !slices.ContainsFunc(values, func(v any) bool {
@@ -113,75 +108,33 @@ func (m *Maker) accepted(generated any, parameter *openapi3.Schema, schemas []*o
 	}
 	switch generated.(type) {
 	case json.Number:
-		return nil, allValid(json.Number("1"), json.Number("7"), json.Number("1234567"))
+		return allValid(json.Number("1"), json.Number("7"), json.Number("1234567"))
 	case string:
 		if allValid("a", "7", "x-1_B") {
-			return nil, true
+			return true
 		}
-		if what = matchesOf(parameter); what == nil {
-			return nil, false
+		if parameter == nil {
+			return false
 		}
 		for seed := range uint64(3) {
 			v, wrong := m.body(&openapi3.SchemaRef{Value: parameter}, toServer, seed, true, "")
 			if wrong != "" || !allValid(plainText(v)) {
-				return nil, false
+				return false
 			}
 		}
-		return what, true
+		return true
 	}
-	return nil, false
+	return false
 }
 
-// uuid is an expression that matches the values of the format uuid.
-const uuid = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
-
-// matchesOf returns the expressions that the values of a parameter match: nil when these are not
-// known exactly.
-func matchesOf(s *openapi3.Schema) []*regexp.Regexp {
-	if s == nil || len(s.AllOf)+len(s.OneOf)+len(s.AnyOf) > 0 || s.Not != nil {
-		return nil
-	}
-	var sources []string
-	switch {
-	case s.Format == "uuid":
-		sources = append(sources, uuid)
-	case s.Format != "":
-		return nil
-	}
-	if len(s.Enum) > 0 {
-		texts := list.Map(s.Enum, func(one any) string { return regexp.QuoteMeta(plainText(jsonvalue.Of(one))) })
-		sources = append(sources, "^(?:"+strings.Join(texts, "|")+")$")
-	}
-	if s.Pattern != "" {
-		sources = append(sources, s.Pattern)
-	}
-	switch {
-	case s.MaxLength != nil:
-		sources = append(sources, fmt.Sprintf("^(?s:.{%d,%d})$", s.MinLength, *s.MaxLength))
-	case s.MinLength > 0:
-		sources = append(sources, fmt.Sprintf("^(?s:.{%d,})$", s.MinLength))
-	}
-	var all []*regexp.Regexp
-	for _, source := range sources {
-		e, err := regexp.Compile(source)
-		if err != nil || strings.Contains(source, "{{") || strings.Contains(source, "}}") || strings.Contains(source, "%") {
-			return nil // an ECMAScript pattern, or one that ends a tag of a template
-		}
-		all = append(all, e)
-	}
-	return all
-}
-
-// Fill writes values of path parameters into a body of the response. A member that does not accept
-// the value keeps its generated one. value returns a path parameter, decoded.
+// Fill writes values of path parameters into a body of the response. A number keeps its generated value
+// if the parameter is none. value returns a path parameter, decoded.
 func (a *BoundMembers) Fill(body []byte, value func(parameter int) []byte) []byte {
 	return a.replace(body, func(m *boundMember, before any) any {
 		text := string(value(m.parameter))
 		switch before.(type) {
 		case string:
-			if !slices.ContainsFunc(m.accepted, func(e *regexp.Regexp) bool { return !e.MatchString(text) }) {
-				return text
-			}
+			return text
 		case json.Number:
 			if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 				return jsonvalue.IntNumber(n)
@@ -195,19 +148,10 @@ func (a *BoundMembers) Fill(body []byte, value func(parameter int) []byte) []byt
 // parameter.
 func (a *BoundMembers) Template(body []byte, variable func(parameter int) string) string {
 	return string(a.replace(body, func(m *boundMember, _ any) any {
-		generated := string(jsonvalue.Append(nil, m.generated))
-		if _, isNumber := m.generated.(json.Number); isNumber {
-			return json.Number("{{" + variable(m.parameter) + "|add:0|default:" + generated + "}}") // written as is
+		if number, isNumber := m.generated.(json.Number); isNumber {
+			return json.Number("{{" + variable(m.parameter) + "|add:0|default:" + string(number) + "}}") // written as is
 		}
-		text := `"{{` + variable(m.parameter) + `}}"`
-		if len(m.accepted) > 0 {
-			var tests []string
-			for _, e := range m.accepted {
-				tests = append(tests, variable(m.parameter)+` matches "`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(e.String())+`"`)
-			}
-			text = "{% if " + strings.Join(tests, " and ") + " %}" + text + "{% else %}" + generated + "{% endif %}"
-		}
-		return json.Number(text)
+		return json.Number(`"{{` + variable(m.parameter) + `}}"`)
 	}))
 }
 
