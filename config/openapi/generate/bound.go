@@ -20,8 +20,8 @@ type BoundMembers struct {
 
 type boundMember struct {
 	name      string
-	parameter int              // index in the path
-	generated any              // a string or a json.Number
+	parameter int // index in the path
+	generated any // a string or a json.Number
 }
 
 // PathParameter is a parameter of a path.

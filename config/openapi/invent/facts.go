@@ -18,7 +18,7 @@ type Facts struct {
 	Names []string  // of the properties of the object
 
 	who   *person
-	where *place
+	where map[string]string
 }
 
 // person is the name of a person.
@@ -34,17 +34,17 @@ func (f *Facts) Alone() *Facts {
 func (f *Facts) Learn(name, s string) {
 	hint := hintOf(nameWords(name))
 	isName := s != "" && !strings.ContainsFunc(s, func(c rune) bool { return c|32 < 'a' || c|32 > 'z' })
-	switch of := placeHints[hint]; {
+	switch {
 	case hint == "first name" && isName:
 		f.person().given = s
 	case hint == "last name" && isName:
 		f.person().family = s
-	case of != nil:
-		names := func(p place) bool {
-			return strings.EqualFold(of(&p), s) || of(&p) == p.country && (s == p.code || s == p.code3)
+	case hasPlace(hint):
+		names := func(p map[string]string) bool {
+			return strings.EqualFold(p[hint], s) || hint == "country" && (s == p["country code"] || s == p["country code 3"])
 		}
-		if i := slices.IndexFunc(places, names); i >= 0 && (f.where == nil || !names(*f.where)) {
-			f.where = &places[i]
+		if i := slices.IndexFunc(known().Places, names); i >= 0 && (f.where == nil || !names(f.where)) {
+			f.where = known().Places[i]
 		}
 	}
 }
@@ -52,7 +52,7 @@ func (f *Facts) Learn(name, s string) {
 // person returns the person, and chooses one on first use.
 func (f *Facts) person() *person {
 	if f.who == nil {
-		f.who = &person{pick(f.Rand, givenNames), pick(f.Rand, familyNames)}
+		f.who = &person{pick(f.Rand, "given names"), pick(f.Rand, "family names")}
 	}
 	return f.who
 }
@@ -62,13 +62,16 @@ func (f *Facts) account(between string) string {
 	return strings.ToLower(f.person().given + between + f.person().family)
 }
 
-// place returns the place, and chooses it on first use.
-func (f *Facts) place() *place {
+// place returns the place, by hint, and chooses it on first use.
+func (f *Facts) place() map[string]string {
 	if f.where == nil {
-		f.where = &places[f.IntN(len(places))]
+		f.where = known().Places[f.IntN(len(known().Places))]
 	}
 	return f.where
 }
+
+// hasPlace reports whether a place has a value for a hint.
+func hasPlace(hint string) bool { return known().Places[0][hint] != "" }
 
 // inAddress reports whether the object has properties of an address.
 func (f *Facts) inAddress() bool {

@@ -3,6 +3,7 @@ package invent
 import (
 	"encoding/json"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/brianvoe/gofakeit/v7"
@@ -10,32 +11,20 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// fakerNames maps names of faker.js to the names of this package or of gofakeit where they differ.
-var fakerNames = map[string]string{
-	"findname": "name", "ipv4": "ip", "mac": "macaddress", "imageurl": "uri", "datetime": timeHint,
-	"stateabbr": "stateabr", "catchphrase": "slogan", "product": "productname", "department": "productcategory",
-	"account": "achaccount", "boolean": "bool", "string": "word", "words": "phrase", "lines": "paragraph", "paragraphs": "paragraph",
-}
-
-// fakerTimes maps names of times in faker.js to words that roleWords knows.
-var fakerTimes = map[string]string{
-	"past": "created", "recent": "recent", "soon": "due", "future": "due", "anytime": "recent", "birthdate": "birth",
-}
-
 // ownFakers maps names without word separators to the hints of this package.
-var ownFakers = func() map[string]string {
+var ownFakers = sync.OnceValue(func() map[string]string {
 	all := map[string]string{dateHint: dateHint, timeHint: timeHint, "timestamp": timeHint}
-	for name, hint := range hints {
+	for name, hint := range known().hints {
 		all[plainName(name)] = hint
 	}
 	return all
-}()
+})
 
 // Fake returns the data that faker.js or gofakeit makes under a name, as a JSON value. If date is
 // set, a time is reduced to its date. The name is in lower case without separators. Fake returns
 // false for an unknown name.
 func (f *Facts) Fake(key string, date bool, args *jsonvalue.Object) (any, bool) {
-	if word, ok := fakerTimes[key]; ok {
+	if word, ok := known().FakerTimes[key]; ok {
 		near := *f
 		near.Name = word
 		if date {
@@ -43,10 +32,10 @@ func (f *Facts) Fake(key string, date bool, args *jsonvalue.Object) (any, bool) 
 		}
 		return near.moment().Format(time.RFC3339), true
 	}
-	if other, ok := fakerNames[key]; ok {
+	if other, ok := known().Fakers[key]; ok {
 		key = other
 	}
-	if hint, ok := ownFakers[key]; ok {
+	if hint, ok := ownFakers()[key]; ok {
 		return f.Text(hint, 0)
 	}
 	return f.invented(key, args)

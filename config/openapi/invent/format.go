@@ -71,7 +71,7 @@ var formats = map[string]Maker{
 	"base16":                encoded(1, 2, func(b []byte) string { return fmt.Sprintf("%X", b) }),
 	"binary":                func(f *Facts, low, high int) string { return text.Letters(f.Rand, max(low, min(high, 16))) },
 	"password":              func(f *Facts, low, high int) string { return fitted(f.Rand, "aA1!"+text.Letters(f.Rand, 8), low, high) },
-	"phone":                 func(f *Facts, _, _ int) string { return f.place().phone + "555" + Digits(f.Rand, 7) },
+	"phone":                 func(f *Facts, _, _ int) string { return f.place()["calling code"] + "555" + Digits(f.Rand, 7) },
 }
 
 // clock returns a maker of times in a layout, in UTC, which are longer only if they have to be.

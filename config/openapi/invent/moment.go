@@ -5,60 +5,17 @@ import (
 	"time"
 )
 
-// role is the meaning of a time, according to the name of its property.
-type role uint8
-
-const (
-	recent role = iota // no particular role
-	born
-	created
-	started
-	updated
-	ended
-	due
-	roles
-)
-
-// windows are the ranges of times, in days from today. They put the times of an object in order.
-var windows = [roles]struct{ from, to int }{
-	recent:  {-10, 0},
-	born:    {-25500, -7400}, // people aged 20 to 70
-	created: {-364, -60},
-	started: {-60, -10},
-	updated: {-10, 0},
-	ended:   {-10, 0},
-	due:     {1, 364},
-}
+// recent is the role of a time that has no particular one.
+const recent = "recent"
 
 // wideDays is how many days times go back when many different ones are needed.
 const wideDays = 3 * 365
 
-// roleWords are the words that indicate a role.
-var roleWords = wordsOf(map[role][]string{
-	born:    {"birth", "birthday", "birthdate", "dob", "born"},
-	created: {"create", "created", "creation", "add", "added", "first", "founded", "hired", "issue", "issued", "joined", "opened", "order", "ordered", "placed", "publish", "published", "registered", "registration", "release", "released", "signup", "submitted", "uploaded"},
-	started: {"activated", "activation", "began", "begin", "begins", "checkin", "departure", "effective", "from", "since", "start", "started", "starts"},
-	updated: {"accessed", "changed", "edited", "last", "latest", "login", "modification", "modified", "refreshed", "seen", "synced", "update", "updated", "used"},
-	ended:   {"archived", "canceled", "cancelled", "closed", "completed", "deleted", "delivered", "ended", "finished", "paid", "processed", "removed", "resolved", "revoked", "shipped", "terminated"},
-	due:     {"arrival", "checkout", "deadline", "due", "end", "ending", "ends", "estimated", "expiration", "expire", "expires", "expiry", "maturity", "next", "planned", "renewal", "renews", "scheduled", "through", "till", "to", "until"},
-})
-
-// wordsOf inverts a map of lists of words: it maps each word to its key.
-func wordsOf[M comparable](meant map[M][]string) map[string]M {
-	all := map[string]M{}
-	for meaning, words := range meant {
-		for _, word := range words {
-			all[word] = meaning
-		}
-	}
-	return all
-}
-
-// roleOf returns the role that the words of a name indicate; the last such word counts.
-func roleOf(split []string) role {
+// roleOf returns the role of a time that the words of a name indicate; the last such word counts.
+func roleOf(split []string) string {
 	for _, word := range slices.Backward(split) {
-		if r, ok := roleWords[word]; ok {
-			return r
+		if role, ok := known().roles[word]; ok {
+			return role
 		}
 	}
 	return recent
@@ -103,9 +60,9 @@ func timeHintOf(split []string) string {
 
 // moment returns a time that fits the name of the property being made.
 func (f *Facts) moment() time.Time {
-	w := windows[roleOf(nameWords(f.Name))]
+	p := known().Roles[roleOf(nameWords(f.Name))]
 	if f.Wide {
-		w.from = min(w.from, w.to-wideDays)
+		p.From = min(p.From, p.To-wideDays)
 	}
-	return f.Today.AddDate(0, 0, w.from).Add(time.Duration(f.IntN((w.to-w.from)*24*60*60)) * time.Second)
+	return f.Today.AddDate(0, 0, p.From).Add(time.Duration(f.IntN((p.To-p.From)*24*60*60)) * time.Second)
 }

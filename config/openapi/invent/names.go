@@ -17,19 +17,19 @@ var hinted = map[string]func(f *Facts) string{
 	"first name":      func(f *Facts) string { return f.person().given },
 	"last name":       func(f *Facts) string { return f.person().family },
 	"user name":       func(f *Facts) string { return strings.ToLower(f.person().given[:1] + f.person().family) },
-	"file name":       func(f *Facts) string { return pick(f.Rand, words) + ".txt" },
+	"file name":       func(f *Facts) string { return Word(f.Rand) + ".txt" },
 	"version":         func(f *Facts) string { return "1." + strconv.Itoa(f.IntN(10)) + "." + strconv.Itoa(f.IntN(10)) },
 	"id":              func(f *Facts) string { return text.Letters(f.Rand, 2) + Digits(f.Rand, 6) },
 	"token":           func(f *Facts) string { return text.Letters(f.Rand, 24) },
-	"slug":            func(f *Facts) string { return pick(f.Rand, words) + "-" + pick(f.Rand, words) },
-	"street":          func(f *Facts) string { return strconv.Itoa(1+f.IntN(99)) + " " + pick(f.Rand, streets) },
+	"slug":            func(f *Facts) string { return Word(f.Rand) + "-" + Word(f.Rand) },
+	"street":          func(f *Facts) string { return strconv.Itoa(1+f.IntN(99)) + " " + pick(f.Rand, "streets") },
 	"zip digits":      func(f *Facts) string { return Digits(f.Rand, 5) },
 	"sentence":        sentence,
-	"company":         oneOf(companies),
-	"colour":          oneOf(colours),
-	"money":           func(f *Facts) string { return string(spans["amount"].Number(f.Rand, false)) },
-	"latitude":        func(f *Facts) string { return string(spans["latitude"].Number(f.Rand, false)) },
-	"longitude":       func(f *Facts) string { return string(spans["longitude"].Number(f.Rand, false)) },
+	"company":         oneOf("companies"),
+	"colour":          oneOf("colours"),
+	"money":           func(f *Facts) string { return string(known().Numbers["amount"].Number(f.Rand, false)) },
+	"latitude":        func(f *Facts) string { return string(known().Numbers["latitude"].Number(f.Rand, false)) },
+	"longitude":       func(f *Facts) string { return string(known().Numbers["longitude"].Number(f.Rand, false)) },
 	"percent":         func(f *Facts) string { return strconv.Itoa(f.IntN(101)) },
 	"job title":       func(f *Facts) string { return f.faker().JobTitle() },
 	"product name":    func(f *Facts) string { return f.faker().ProductName() },
@@ -39,14 +39,30 @@ var hinted = map[string]func(f *Facts) string{
 }
 
 // oneOf returns a function that picks one text from a list.
-func oneOf(list []string) func(f *Facts) string {
+func oneOf(list string) func(f *Facts) string {
 	return func(f *Facts) string { return pick(f.Rand, list) }
 }
 
 // sentence returns three words, the first with a capital letter.
 func sentence(f *Facts) string {
-	first := pick(f.Rand, words)
-	return strings.ToUpper(first[:1]) + first[1:] + " " + pick(f.Rand, words) + " " + pick(f.Rand, words)
+	first := Word(f.Rand)
+	return strings.ToUpper(first[:1]) + first[1:] + " " + Word(f.Rand) + " " + Word(f.Rand)
+}
+
+// hintOf returns the hint for the last two words or the last word; "" for none.
+func hintOf(split []string) string {
+	if len(split) == 0 {
+		return ""
+	}
+	if len(split) > 1 {
+		if hint, ok := known().hints[split[len(split)-2]+" "+split[len(split)-1]]; ok {
+			return hint
+		}
+	}
+	if hint := timeHintOf(split); hint != "" {
+		return hint
+	}
+	return known().hints[split[len(split)-1]]
 }
 
 // Hint returns the hint for the value of a property with a name; "" for none.
@@ -59,19 +75,19 @@ func (f *Facts) Hint(name string) string {
 }
 
 // Tries returns how many texts for a hint are worth trying.
-func Tries(hint string) int { return len(otherForms[hint]) + 2 }
+func Tries(hint string) int { return len(known().OtherForms[hint]) + 2 }
 
 // Text returns a text for a hint; false when there is none. Further tries return texts for the
 // other forms of the hint, and then texts that need not fit the other properties.
 func (f *Facts) Text(hint string, try int) (string, bool) {
-	switch forms := otherForms[hint]; {
+	switch forms := known().OtherForms[hint]; {
 	case try > len(forms):
 		f = f.Alone()
 	case try > 0:
 		hint = forms[try-1]
 	}
-	if of := placeHints[hint]; of != nil {
-		return of(f.place()), true
+	if hasPlace(hint) {
+		return f.place()[hint], true
 	}
 	if of := hinted[hint]; of != nil {
 		return of(f), true

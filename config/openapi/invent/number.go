@@ -22,18 +22,6 @@ const Width = 100
 // Usual is the span for names without a span of their own.
 var Usual = Span{1, Width, 2}
 
-var spans = map[string]Span{
-	"latitude": {-60, 60, 6}, "lat": {-60, 60, 6},
-	"longitude": {-120, 120, 6}, "lng": {-120, 120, 6}, "lon": {-120, 120, 6},
-	"amount": {1, 999, 2}, "balance": {1, 999, 2}, "cost": {1, 999, 2}, "fee": {1, 999, 2}, "price": {1, 999, 2}, "subtotal": {1, 999, 2},
-	"age":   {18, 90, 0},
-	"month": {1, 12, 0}, "day": {1, 28, 0},
-	"hour": {0, 23, 0}, "minute": {0, 59, 0}, "second": {0, 59, 0},
-	"page":    {1, 5, 0},
-	"percent": {0, 100, 2}, "percentage": {0, 100, 2}, "pct": {0, 100, 2},
-	"port": {1024, 49151, 0},
-}
-
 // SpanOf returns the span for a name on a given day, and whether the name has a span of its own.
 func SpanOf(name string, today time.Time) (Span, bool) {
 	split := nameWords(name)
@@ -44,9 +32,9 @@ func SpanOf(name string, today time.Time) (Span, bool) {
 	case "year":
 		return Span{int64(today.Year() - 10), int64(today.Year()), 0}, true
 	case "timestamp":
-		return Span{today.AddDate(0, 0, windows[recent].from).Unix(), today.Unix(), 0}, true
+		return Span{today.AddDate(0, 0, known().Roles[recent].From).Unix(), today.Unix(), 0}, true
 	default:
-		s, ok := spans[last]
+		s, ok := known().Numbers[last]
 		if !ok {
 			s = Usual
 		}

@@ -8,17 +8,8 @@ import (
 	"mockserver/config/openapi/text"
 )
 
-var (
-	givenNames  = []string{"Ann", "Ben", "Clara", "David", "Emma", "Felix", "Grace", "Hugo", "Ida", "Jonas", "Karin", "Leo", "Maya", "Noah", "Olivia", "Paul", "Rosa", "Samuel", "Tara", "Victor"}
-	familyNames = []string{"Adams", "Baker", "Carter", "Diaz", "Evans", "Fischer", "Garcia", "Hughes", "Ito", "Jensen", "Keller", "Lopez", "Moreau", "Novak", "Olsen", "Patel", "Rossi", "Silva", "Turner", "Weber"}
-	colours     = []string{"red", "green", "blue", "yellow", "black", "white"}
-	companies   = []string{"Acme Ltd", "Globex Inc", "Initech GmbH", "Northwind SA", "Umbra AG"}
-	streets     = []string{"Main Street", "Station Road", "Park Avenue", "Mill Lane", "High Street"}
-	words       = []string{"amber", "basic", "cedar", "delta", "ember", "focus", "grove", "harbor", "iris", "jasper", "kernel", "lotus", "maple", "nova", "orbit", "prime", "quartz", "river", "summit", "tulip", "urban", "vertex", "willow", "zephyr"}
-)
-
 // Word returns a random word without a particular meaning.
-func Word(r *rand.Rand) string { return pick(r, words) }
+func Word(r *rand.Rand) string { return pick(r, "words") }
 
 // Words returns words with a total length between low and high, or letters if low is 0.
 func Words(r *rand.Rand, low, high int) string {
@@ -36,7 +27,11 @@ func Words(r *rand.Rand, low, high int) string {
 	return string(b)
 }
 
-func pick(r *rand.Rand, from []string) string { return from[r.IntN(len(from))] }
+// pick returns a text of a list.
+func pick(r *rand.Rand, list string) string {
+	from := known().Lists[list]
+	return from[r.IntN(len(from))]
+}
 
 // nameWords returns the words of firstName, first_name, first-name and FIRST_NAME, in lower case.
 func nameWords(name string) []string {
