@@ -1,9 +1,12 @@
 package imports_test
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
+	"mockserver/config"
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
@@ -150,5 +153,36 @@ func TestOrder(t *testing.T) {
 		if all := strings.Join(got, "; "); all != c.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", c.paths, all, c.want)
 		}
+	}
+}
+
+// expressionNames returns the names of the values of a tool for which there are expressions.
+func expressionNames(t *testing.T, tool string) []string {
+	t.Helper()
+	data, err := os.ReadFile("language/expressions.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := syntax.ReadOne("expressions.yml", data)
+	names := root.Get(tool).Keys()
+	if err != nil || len(names) < 20 {
+		t.Fatalf("%d names of %s: %v", len(names), tool, err)
+	}
+	return names
+}
+
+// Each expression for values of other tools is one of the configuration language.
+func TestExpressionFor(t *testing.T) {
+	for _, tool := range []string{"mockoon", "faker", "postman"} {
+		for _, name := range expressionNames(t, tool) {
+			expression := language.ExpressionFor(tool, name)
+			text := fmt.Sprintf("- endpoint: {path: /a, response: {body: %q}}\n", "{{"+expression+"}}")
+			if problems := config.Parse("a.yml", []byte(text)).Problems; expression == "" || len(problems) > 0 {
+				t.Errorf("%s %s: %q, %v", tool, name, expression, problems)
+			}
+		}
+	}
+	if got := language.ExpressionFor("faker", "none"); got != "" {
+		t.Errorf("an unknown name is %q", got)
 	}
 }

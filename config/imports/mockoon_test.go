@@ -278,10 +278,10 @@ func TestMockoon_Templates(t *testing.T) {
 // Every equivalent of a kind of data is a kind that the server knows.
 func TestMockoon_HelpersAreKnown(t *testing.T) {
 	body := ""
-	for _, name := range tableKeys(t, "mockoon/dialect.go", "var fakes = ") {
+	for _, name := range expressionNames(t, "faker") {
 		body += "{{faker '" + name + "'}} "
 	}
-	for _, name := range tableKeys(t, "mockoon/dialect.go", "var simple = ") {
+	for _, name := range expressionNames(t, "mockoon") {
 		body += "{{" + name + "}} "
 	}
 	m := readEnvironment(t, environmentOf("", route("get", "x", "null", fmt.Sprintf(`{"body": %q}`, body))))

@@ -166,9 +166,8 @@ func TestPostman_OddCollections(t *testing.T) {
 
 // The server knows the equivalents of all dynamic variables.
 func TestPostman_DynamicVariables(t *testing.T) {
-	names := append(tableKeys(t, "postman/variable.go", "var fakes = "), tableKeys(t, "postman/variable.go", "var expressions = ")...)
 	body := ""
-	for _, name := range names {
+	for _, name := range expressionNames(t, "postman") {
 		body += "{{" + name + "}} "
 	}
 	m := importRead(t, postman.Read, "c.json", `{"info": {}, "item": [{"name": "x", "request": "/x", "response": [{"body": "`+body+`"}]}]}`, draft.Options{})

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -174,22 +173,4 @@ func Send(t testing.TB, url string, c Case) (int, http.Header, string) {
 		return resp.StatusCode, resp.Header, string(body) + err.Error()
 	}
 	return resp.StatusCode, resp.Header, string(body)
-}
-
-// tableKeys returns the keys of a map that a source file declares.
-func tableKeys(t testing.TB, file, declaration string) (keys []string) {
-	t.Helper()
-	source, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, table, _ := strings.Cut(string(source), declaration)
-	table, _, _ = strings.Cut(table, "\n}\n")
-	for _, m := range regexp.MustCompile(`"([^"\s]+)":\s`).FindAllStringSubmatch(table, -1) {
-		keys = append(keys, m[1])
-	}
-	if len(keys) < 10 {
-		t.Fatalf("%s: %d keys in %s", file, len(keys), declaration)
-	}
-	return keys
 }

@@ -1,11 +1,15 @@
 package language
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
+	"sync"
+
+	"mockserver/config/syntax"
 )
 
 // Helper translates a helper of a tool.
@@ -70,4 +74,16 @@ func RandomInt(low, high string, least, most int) (string, error) {
 		return "", ErrNone
 	}
 	return fmt.Sprintf("random-int(%d, %d)", least, most), nil
+}
+
+//go:embed expressions.yml
+var expressionsText []byte
+
+// expressions are the expressions for values of other tools, by tool.
+var expressions = sync.OnceValues(func() (*syntax.Node, error) { return syntax.ReadOne("expressions.yml", expressionsText) })
+
+// ExpressionFor returns the expression for a value that a tool makes under a name; "" if there is none.
+func ExpressionFor(tool, name string) string {
+	all, _ := expressions() // a test reads it
+	return all.Get(tool, name).AsText()
 }

@@ -109,7 +109,7 @@ func (d *dialect) Repeat(c *language.Call) (times int, commas, ok bool) {
 // Value implements language.Dialect.
 func (d *dialect) Value(c *language.Call, s *language.Scope) (string, error) {
 	if len(c.Args) == 0 && len(c.Hash) == 0 {
-		if expression, ok := simple[c.Name]; ok {
+		if expression := language.ExpressionFor("mockoon", c.Name); expression != "" {
 			return expression, nil
 		}
 		if item := s.Value(c); item != "" {
@@ -178,16 +178,6 @@ func (d *dialect) member(root, helper, name, otherwise string) (string, error) {
 
 var roots = map[string]string{"body": "json-params", "bodyRaw": "json-params", "queryParam": "query-params", "queryParamRaw": "query-params",
 	"urlParam": "path-params", "header": "header-params", "cookie": "cookie-params"}
-
-// simple maps the helpers without arguments to expressions.
-var simple = map[string]string{
-	"body": "body", "method": "method", "ip": "remote-addr", "hostname": "host.name", "uuid": "uuid", "guid": "uuid", "now": `now|date:"%Y-%m-%dT%H:%M:%S.%L+00:00"`,
-	"int": "random-int(0, 100)", "boolean": "pick(true, false)", "objectId": "random-hex(24)", "newline": `"\n"`,
-	"firstName": `fake("firstname")`, "lastName": `fake("lastname")`, "title": `fake("nameprefix")`, "email": `fake("email")`, "phone": `fake("phone")`,
-	"company": `fake("company")`, "city": `fake("city")`, "country": `fake("country")`, "countryCode": `fake("countryabr")`, "street": `fake("street")`,
-	"zipcode": `fake("zip")`, "postcode": `fake("zip")`, "lat": `fake("latitude")`, "long": `fake("longitude")`, "color": `fake("color")`,
-	"hexColor": `fake("hexcolor")`, "domain": `fake("domainname")`, "tld": `fake("domainsuffix")`, "ipv4": `fake("ipv4address")`, "ipv6": `fake("ipv6address")`,
-}
 
 // helpers returns the helpers with arguments. It is a function because they call each other.
 func helpers() map[string]language.Helper {
@@ -309,18 +299,14 @@ func faker(_ language.Dialect, c *language.Call, _ *language.Scope) (string, err
 	}
 	name := c.Args[0].Text
 	switch name {
-	case "string.uuid", "datatype.uuid", "random.uuid":
-		return "uuid", nil
-	case "datatype.boolean", "random.boolean":
-		return "pick(true, false)", nil
 	case "number.int", "datatype.number", "random.number":
 		return language.RandomInt(c.Hash["min"].Text, c.Hash["max"].Text, 0, 99999)
 	}
 	if days, ok := dates[name]; ok {
 		return date(c, days)
 	}
-	if kind, ok := fakes[name]; ok {
-		return fmt.Sprintf("fake(%q)", kind), nil
+	if expression := language.ExpressionFor("faker", name); expression != "" {
+		return expression, nil
 	}
 	return "", errNone
 }
@@ -347,26 +333,3 @@ func date(c *language.Call, days int) (string, error) {
 // dates maps the kinds of dates to how many days they are ahead at most, for each unit of their
 // argument.
 var dates = map[string]int{"date.past": -365, "date.recent": -1, "date.soon": 1, "date.future": 365}
-
-// fakes maps the kinds of data of faker.js, under the names of all its versions, to the kinds of
-// fake.
-var fakes = map[string]string{
-	"person.firstName": "firstname", "name.firstName": "firstname", "person.lastName": "lastname", "name.lastName": "lastname",
-	"person.fullName": "name", "name.fullName": "name", "name.findName": "name", "person.jobTitle": "jobtitle", "name.jobTitle": "jobtitle",
-	"person.prefix": "nameprefix", "person.suffix": "namesuffix", "person.gender": "gender", "person.sex": "gender",
-	"internet.email": "email", "internet.userName": "username", "internet.username": "username", "internet.url": "url", "internet.ip": "ipv4address", "internet.ipv4": "ipv4address",
-	"internet.ipv6": "ipv6address", "internet.mac": "macaddress", "internet.domainName": "domainname", "internet.userAgent": "useragent", "internet.emoji": "emoji",
-	"location.city": "city", "address.city": "city", "location.country": "country", "address.country": "country", "location.countryCode": "countryabr", "address.countryCode": "countryabr",
-	"location.street": "streetname", "address.streetName": "streetname", "location.streetAddress": "street", "address.streetAddress": "street",
-	"location.zipCode": "zip", "address.zipCode": "zip", "location.state": "state", "address.state": "state", "location.latitude": "latitude", "address.latitude": "latitude",
-	"location.longitude": "longitude", "address.longitude": "longitude", "location.timeZone": "timezone",
-	"phone.number": "phone", "phone.phoneNumber": "phone", "company.name": "company", "company.companyName": "company", "company.catchPhrase": "slogan", "company.buzzPhrase": "bs",
-	"commerce.productName": "productname", "commerce.product": "productname", "commerce.department": "productcategory", "commerce.productMaterial": "productmaterial",
-	"commerce.productDescription": "productdescription", "commerce.price": "price", "color.human": "color", "internet.color": "hexcolor", "color.rgb": "hexcolor",
-	"date.month": "monthstring", "date.weekday": "weekday",
-	"lorem.word": "loremipsumword", "word.noun": "noun", "word.verb": "verb", "word.adjective": "adjective", "hacker.phrase": "hackerphrase", "hacker.noun": "hackernoun",
-	"finance.currencyCode": "currencyshort", "finance.currencyName": "currencylong", "finance.creditCardNumber": "creditcardnumber", "finance.accountNumber": "achaccount",
-	"system.fileExt": "fileextension", "system.mimeType": "filemimetype", "system.semver": "appversion", "vehicle.manufacturer": "carmaker", "vehicle.model": "carmodel",
-	"animal.type": "animaltype", "animal.dog": "dog", "animal.cat": "cat", "animal.bird": "bird", "music.genre": "songgenre", "book.title": "booktitle", "book.author": "bookauthor",
-	"internet.password": "uuid", "image.url": "url", "image.avatar": "url", "internet.avatar": "url",
-}

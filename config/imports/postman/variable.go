@@ -2,7 +2,6 @@ package postman
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"regexp"
 	"strings"
@@ -110,10 +109,7 @@ func (v vars) template(s string) (t *language.Template, unknown string) {
 	at := 0
 	for _, ref := range reference.FindAllStringIndex(s, -1) {
 		name := strings.TrimSpace(s[ref[0]+2 : ref[1]-2])
-		expression := expressions[name]
-		if kind := fakes[name]; kind != "" {
-			expression = fmt.Sprintf("fake(%q)", kind)
-		}
+		expression := language.ExpressionFor("postman", name)
 		if expression == "" {
 			if strings.HasPrefix(name, "$") && unknown == "" {
 				unknown = name
@@ -126,31 +122,4 @@ func (v vars) template(s string) (t *language.Template, unknown string) {
 	}
 	t.Text(s[at:])
 	return t, unknown
-}
-
-// expressions maps dynamic variables such as $guid to expressions.
-var expressions = map[string]string{
-	"$guid": "uuid", "$randomUUID": "uuid", "$timestamp": `now|date:"unix"`, "$isoTimestamp": "now",
-	"$randomInt": "random-int(0, 1000)", "$randomAlphaNumeric": "random-text(1)", "$randomBoolean": "pick(true, false)",
-	"$randomPrice": `random-int(0, 100000)|mul:0.01`, "$randomPassword": "random-text(15)", "$randomDateRecent": "now", "$randomBitcoin": "random-text(34)",
-	"$randomBankAccount": "random-int(10000000, 99999999)", "$randomProtocol": `pick("http", "https")`, "$randomSemver": `fake("appversion")`,
-	"$randomLocale": `pick("en", "de", "fr", "es", "it", "pt", "ja", "zh")`,
-}
-
-// fakes maps dynamic variables to the nearest kinds of invented data.
-var fakes = map[string]string{
-	"$randomFirstName": "firstname", "$randomLastName": "lastname", "$randomFullName": "name", "$randomNamePrefix": "nameprefix", "$randomNameSuffix": "namesuffix",
-	"$randomJobTitle": "jobtitle", "$randomJobDescriptor": "jobdescriptor", "$randomJobArea": "joblevel", "$randomJobType": "jobtitle",
-	"$randomPhoneNumber": "phone", "$randomPhoneNumberExt": "phoneformatted", "$randomCity": "city", "$randomStreetName": "streetname",
-	"$randomStreetAddress": "street", "$randomCountry": "country", "$randomCountryCode": "countryabr", "$randomLatitude": "latitude", "$randomLongitude": "longitude",
-	"$randomEmail": "email", "$randomExampleEmail": "email", "$randomUserName": "username", "$randomUserAgent": "useragent",
-	"$randomDomainName": "domainname", "$randomDomainSuffix": "domainsuffix", "$randomUrl": "url", "$randomIP": "ipv4address", "$randomIPV6": "ipv6address",
-	"$randomMACAddress": "macaddress", "$randomColor": "color", "$randomHexColor": "hexcolor", "$randomCompanyName": "company", "$randomCompanySuffix": "companysuffix",
-	"$randomBs": "bs", "$randomBsBuzz": "buzzword", "$randomCatchPhrase": "slogan", "$randomCurrencyCode": "currencyshort", "$randomCurrencyName": "currencylong",
-	"$randomProduct": "productname", "$randomProductName": "productname", "$randomProductMaterial": "productmaterial", "$randomDepartment": "productcategory",
-	"$randomFileExt": "fileextension", "$randomCommonFileExt": "fileextension", "$randomMimeType": "filemimetype", "$randomFileType": "filemimetype",
-	"$randomMonth": "monthstring", "$randomWeekday": "weekday", "$randomDatePast": "pastdate", "$randomDateFuture": "futuredate",
-	"$randomWord": "word", "$randomNoun": "noun", "$randomVerb": "verb", "$randomAdjective": "adjective", "$randomPhrase": "phrase",
-	"$randomLoremWord": "loremipsumword", "$randomAbbreviation": "hackerabbreviation", "$randomIngverb": "hackeringverb", "$randomCreditCardMask": "creditcardnumber",
-	"$randomBankAccountIban": "achaccount", "$randomBankAccountBic": "achrouting", "$randomBankAccountName": "bankname", "$randomTransactionType": "word",
 }

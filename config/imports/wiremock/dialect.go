@@ -195,7 +195,7 @@ func (d *dialect) segment(name string) (string, error) {
 func helpers() map[string]language.Helper {
 	return map[string]language.Helper{
 		"jsonPath": jsonPathValue, "randomValue": randomValue, "randomInt": randomInt, "pickRandom": pickRandom,
-		"now": now, "date": now, "parseDate": first, "val": withDefault, "defaultIfEmpty": withDefault, "systemValue": systemValue, "math": calculate,
+		"now": now, "date": now, "parseDate": first, "val": withDefault, "defaultIfEmpty": withDefault, "math": calculate,
 		"upper": language.Filtered("upper"), "lower": language.Filtered("lower"), "trim": language.Filtered("trim"), "base64": language.Filtered("base64"),
 		"urlEncode": urlEncode, "size": size, "toJson": language.Filtered("json"), "join": language.Join, "arrayJoin": language.Join,
 	}
@@ -344,16 +344,6 @@ func withDefault(d language.Dialect, c *language.Call, s *language.Scope) (strin
 		return language.Choice(language.JSONHolds(language.Bare(operand)), language.Bare(operand), otherwise.Text)
 	}
 	return language.Bare(operand) + "|default:" + language.Quote(otherwise.Text), nil
-}
-
-var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
-func systemValue(d language.Dialect, c *language.Call, _ *language.Scope) (string, error) {
-	if kind := c.Hash["type"].Text; kind != "" && kind != "ENVIRONMENT" || !variable.MatchString(c.Hash["key"].Text) {
-		return "", errNone
-	}
-	d.Note("WireMock writes only the system values that it was configured to permit")
-	return "env." + c.Hash["key"].Text + `|default:""`, nil
 }
 
 func calculate(d language.Dialect, c *language.Call, s *language.Scope) (string, error) {
