@@ -121,7 +121,7 @@ func goesOn(t *testing.T, conn net.Conn) (data string, told bool) {
 	framer := http2.NewFramer(conn, conn)
 	_, _ = io.WriteString(conn, http2.ClientPreface) // errors show in what is read
 	_ = framer.WriteSettings()
-	_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headerBlock("/some"), EndStream: true, EndHeaders: true})
+	_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: blockOf("/some"), EndStream: true, EndHeaders: true})
 	for {
 		frame, err := framer.ReadFrame()
 		if err != nil {
@@ -138,8 +138,8 @@ func goesOn(t *testing.T, conn net.Conn) (data string, told bool) {
 	}
 }
 
-// headerBlock returns the header block of a GET request.
-func headerBlock(path string) []byte {
+// blockOf returns the header block of a GET request.
+func blockOf(path string) []byte {
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
 	for _, f := range []hpack.HeaderField{{Name: ":method", Value: "GET"}, {Name: ":scheme", Value: "http"}, {Name: ":path", Value: path}, {Name: ":authority", Value: "a"}} {

@@ -108,6 +108,7 @@ type waitingClient struct {
 	all               []*waitingConn // by descriptor
 	order             []int          // the descriptors
 	from              time.Time      // when measuring begins
+	once              bool           // a response is not followed by another request
 	in, control       [64 << 10]byte
 	out               []byte
 }
@@ -247,8 +248,9 @@ func (l *waitingClient) receive(c *waitingConn) {
 		at = time.Unix(int64(binary.NativeEndian.Uint64(data)), int64(binary.NativeEndian.Uint64(data[8:])))
 	}
 	if l.protocol == 1 {
-		l.note(c, c.sent[0], at)
-		l.ask(c, 1)
+		if l.note(c, c.sent[0], at); !l.once {
+			l.ask(c, 1)
+		}
 		return
 	}
 	ended := 0
@@ -270,7 +272,7 @@ func (l *waitingClient) receive(c *waitingConn) {
 		}
 		b = b[9+size:]
 	}
-	if c.held = append(c.held[:0], b...); ended > 0 {
+	if c.held = append(c.held[:0], b...); ended > 0 && !l.once {
 		l.ask(c, ended)
 	}
 }
