@@ -79,8 +79,7 @@ func measureItems(t *testing.T, protocol, each int) {
 func TestItems_First(t *testing.T) {
 	NeedsProcess(t)
 	for protocol, each := range map[int]int{1: 1, 2: 100} {
-		first := strings.Replace(strings.Replace(delayed(), "latency: ", "response: {stream: [{data: first}], pace: {first: ", 1), ", response: {body: late}", "}}", 1)
-		s := &side{name: "now", p: Start(t, "-c", harness.WriteFile(t, t.TempDir(), "mock.yml", first))}
+		s := &side{name: "now", p: Serving(t, "- endpoint: {path: /late, response: {stream: [{data: first}], pace: {first: {min: 1s, max: 2s}}}}\n")}
 		ring, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 		if err != nil {
 			t.Fatal(err)
@@ -108,11 +107,11 @@ func TestItems_First(t *testing.T) {
 		}
 		slices.Sort(s.late)
 		fmt.Printf("HTTP/%d: %d streams, %d at once\n%6s %12s %12s %12s\n", protocol, len(s.late), atOnce, "", "declared", "client", "difference")
-		for _, d := range declared[:4] {
-			got := s.late[int(d.rank/100*float64(len(s.late)))]
-			fmt.Printf("%6s %12v %12v %12v\n", fmt.Sprintf("p%g", d.rank), d.length, got.Round(10*time.Microsecond), (got - d.length).Round(10*time.Microsecond))
-			if most := max(time.Millisecond, d.length/100); (got - d.length).Abs() > most {
-				t.Errorf("p%g is off by %v, more than %v", d.rank, got-d.length, most)
+		for _, rank := range []float64{50, 90, 99, 99.9} {
+			want, got := time.Second+time.Duration(rank/100*float64(time.Second)), s.late[int(rank/100*float64(len(s.late)))]
+			fmt.Printf("%6s %12v %12v %12v\n", fmt.Sprintf("p%g", rank), want, got.Round(10*time.Microsecond), (got - want).Round(10*time.Microsecond))
+			if most := want / 100; (got - want).Abs() > most {
+				t.Errorf("p%g is off by %v, more than %v", rank, got-want, most)
 			}
 		}
 	}
