@@ -3,7 +3,6 @@ package item
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"mockserver/config/model"
 	"mockserver/config/policy"
@@ -123,7 +122,7 @@ func (l *llmDecoder) endpoint(n *syntax.Node, form string) Endpoint {
 	headers.Entries = slices.Concat(l.File.Get("headers").Entries, headers.Entries)
 	e := Endpoint{Pos: l.Pos, Key: l.Key}
 	table.Fill(&l.d, n, l.Key, EndpointFields, &e)
-	e.Path.Value = strings.TrimSuffix(l.Path, "/") + l.Base + e.Path.Value
+	e.Path.Value = l.Path + l.Base + e.Path.Value
 	Finish(&l.d, &e, l.Key, n)
 	e.Host, e.LLM = l.Host, &LLM{l.LLM, l.Forms[form], l.Base, l.Statuses, l.failure}
 	return e

@@ -69,7 +69,8 @@ const (
 // Fields are the keys of a model, without those of its policies. The slice must not be modified.
 var Fields = []table.Field[LLM]{
 	table.Of[LLM](table.Row{Key: "provider", Doc: "whose API it is", Required: true, Kinds: table.Texts, Enum: Providers}),
-	table.Of[LLM](table.Row{Key: "path", Doc: "the path before that of the provider, such as /openai; none by default", Kinds: table.Texts, Pattern: "^(/[^/].*)?$", Form: "a path such as /openai, without a slash at its end"}),
+	table.Of[LLM](table.Row{Key: "path", Doc: "the path before that of the provider, such as /openai; none by default", Kinds: table.Texts, Pattern: "^/[^/]", Form: "a path such as /openai",
+		Is: func(text string) bool { return len(text) > 1 && text[0] == '/' && text[1] != '/' }}),
 	table.By[LLM](table.Row{Key: "host", Doc: "the host to answer for; any by default", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},
 		func(_ *table.Decoder, v table.Value) string { return table.ChangeCase(v.Text.Value, 'A', 'Z') }),
 	table.With(table.Row{Key: "models", Doc: `the names of the models; "*", the default, is any`, Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Filled: true}}, setModels),
@@ -153,6 +154,7 @@ func setOutcomes(d *table.Decoder, v table.Value, m *LLM) {
 func Decode(d *table.Decoder, v table.Value, fields []table.Field[LLM]) *LLM {
 	m := &LLM{Pos: v.Pos(), Key: v.Key, Answer: &Answer{}, Pace: &Pace{}, Models: []string{AnyModel}}
 	table.Fill(d, v.Node, v.Key, fields, m)
+	m.Path = strings.TrimSuffix(m.Path, "/")
 	return m
 }
 
