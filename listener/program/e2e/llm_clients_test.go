@@ -24,11 +24,16 @@ var modelClients = []struct {
 		config: withModel("openai", "outcomes: [{weight: 2}, {weight: 1, status: 429}, {weight: 1, status: 503}]")},
 	{name: "anthropic again", script: "anthropic.mjs", flags: []string{"--seed", "5"}, cases: []string{"retries=429,529"},
 		config: withModel("anthropic", "outcomes: [{weight: 2}, {weight: 1, status: 429}, {weight: 1, status: 529}]")},
+	{name: "openai with a rate limit", script: "openai.mjs", config: withModel("openai", "rate-limit: {max-requests: 2, window: 1s}"), cases: []string{"refused=429"}},
+	{name: "openai when full", script: "openai.mjs", cases: []string{"refused=503"},
+		config: withModel("openai", "capacity: {concurrent: 1, queue: 0}\n    pace: {gap: 20ms}")},
+	{name: "openai with broken streams", script: "openai.mjs", config: withModel("openai", "fault: {type: error, after: 3 items}"), cases: []string{"broken"}},
+	{name: "anthropic with broken streams", script: "anthropic.mjs", config: withModel("anthropic", "fault: {type: error, after: 3 items}"), cases: []string{"broken"}},
 	{name: "aimock and openai", script: "aimock.mjs", config: "openai.yml", cases: []string{"chat", "chatStream"}},
 	{name: "aimock and anthropic", script: "aimock.mjs", config: "anthropic.yml", cases: []string{"messages", "messagesStream"}},
 }
 
-// withModel returns a configuration with another key, which answers all models with the text that the scripts expect.
+// withModel returns a configuration with more keys, which answers all models with the text that the scripts expect.
 func withModel(provider, key string) string {
 	return "- llm:\n    provider: " + provider + "\n    answer: {text: \"The answer is 42, said the mock server.\"}\n    " + key + "\n"
 }

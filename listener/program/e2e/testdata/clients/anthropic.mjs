@@ -182,6 +182,13 @@ const cases = {
     assert.equal((await client.messages.create(ask)).content[0].text, text);
   },
 
+  async broken() { // every stream ends with an error
+    const error = await collect(await client.messages.create({ ...ask, stream: true })).catch((e) => e);
+    assert.ok(error instanceof Anthropic.APIError, error.stack);
+    assert.equal(error.type, "overloaded_error");
+    await assert.rejects(client.messages.stream(ask).finalMessage(), { type: "overloaded_error" });
+  },
+
   async retries(of) { // each of these statuses is met, and the client tries again until it succeeds
     statuses.length = 0;
     const patient = client.withOptions({ maxRetries: 20 });

@@ -317,6 +317,23 @@ const cases = {
     assert.equal((await client.chat.completions.create({ model, messages })).choices[0].message.content, text);
   },
 
+  async broken() { // every stream ends with an error
+    const stream = await client.chat.completions.create({ model, messages, stream: true });
+    const error = await collect(stream).catch((e) => e);
+    assert.ok(error instanceof OpenAI.APIError, error.stack);
+    assert.equal(error.type, "server_error");
+    await assert.rejects(client.chat.completions.stream({ model, messages }).finalContent(), OpenAI.APIError);
+  },
+
+  async refused(of) { // the server refuses some requests with this status, which the client tries again
+    statuses.length = 0;
+    const patient = client.withOptions({ maxRetries: 10 });
+    const answers = await Promise.all([1, 2, 3].map(() => patient.chat.completions.create({ model, messages })));
+    assert.deepEqual(answers.map((a) => a.choices[0].message.content), [text, text, text]);
+    assert.ok(statuses.includes(Number(of)), `${of} is missing: ${statuses}`);
+    assert.deepEqual(statuses.filter((s) => s === 200).length, 3);
+  },
+
   async retries(of) { // each of these statuses is met, and the client tries again until it succeeds
     statuses.length = 0;
     const patient = client.withOptions({ maxRetries: 20 });
