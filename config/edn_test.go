@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf16"
 
 	"mockserver/config/item"
 	"mockserver/config/policy"
@@ -417,12 +416,8 @@ func TestWordsThatAreNoEDN(t *testing.T) {
 		{"§'(1 2)", "'(… is Clojure code"}, {`§#"a+"`, `#"… is Clojure code`}, {"§#(inc %)", "#(… is Clojure code"},
 		{"§#=(+ 1 2)", "#=(… is Clojure code"}, {"§#:a{:b 1}", "#:a{… is Clojure code"},
 		{"§#{1 2}", "a set has no order; expected a vector, [ ] instead of #{ }"},
-		{"§#my/tag 5", "the tag #my/tag is not known here; expected #inst and #uuid, or none"}, {"§#base64 \"YQ==\"", "the tag #base64"},
-		{"§#a/b/c 5", "#a/b/c is not an EDN tag"},
-		{`#inst "§soon"`, `#inst needs an instant in quotes, "2024-01-15T10:30:00Z" or "2024-01-15"; this is a text ("soon")`},
-		{"#inst §2024", "this is a number (2024)"}, {`#inst "§2024-13-01"`, "#inst needs an instant"}, {"#inst :§a", "#inst"}, {"#inst §[]", "this is a list"},
-		{`#uuid "§f81d4fae"`, "#uuid needs 8-4-4-4-12 hexadecimal digits in quotes"}, {"#uuid :§f81d4fae-7dec-11d0-a765-00a0c91e6bf6", "#uuid"},
-		{`§\newlin`, `\newlin is not an EDN character; expected one such as \a, \newline`}, {`§\u00`, "is not an EDN character"}, {`§\ud83d`, "is not an EDN character"}, {`§\`, "is not an EDN character"},
+		{"§#my/tag 5", "tags such as #my/tag are not accepted; expected the value alone"}, {`§#inst "2024-01-15"`, "tags such as #inst"}, {"§#a/b/c 5", "#a/b/c"},
+		{`§\a`, "characters are not accepted; a text is written in quotes"}, {`§\newline`, "characters"}, {`§\u00e9`, "characters"}, {`§\(`, "characters"}, {`§\`, "characters"},
 		{`"a§\q"`, `an unknown escape; expected \" \\ \/ \b \f \n \r \t or \uHHHH`}, {`"\n§\u12"`, "an unknown escape"}, {`"§\ud83d"`, "an unknown escape"},
 		{`"§\ude00"`, "an unknown escape"}, {`"§\'"`, "an unknown escape"}, {`"§\101"`, "an unknown escape"},
 	} {
@@ -437,15 +432,15 @@ func TestWordsThatAreNoEDN(t *testing.T) {
 		{"where no text is accepted either", ednResponse(":status §GET :headers §#{} :external-body §#{}"),
 			[]complaint{{atResponse + ".status", "the symbol GET"}, {atResponse + ".headers", "a set has no order"}, {atExternal, "a set has no order"}}},
 		{"a map behind a tag", `[{:endpoint §#get {:path "/x" :response {:§nope 1}}}]`,
-			[]complaint{{atEndpoint, "the tag #get is not known"}, {atResponse + ".nope", "unknown key"}}},
+			[]complaint{{atEndpoint, "tags such as #get"}, {atResponse + ".nope", "unknown key"}}},
 		{"below keys that are odd", ednResponse(`:body {"" {"" §foo} "a\nb" [§bar] "é b" §baz "\u0085" §qux}`), []complaint{
 			{atBody + `."".""`, "the symbol foo"}, {atBody + `."a\nb"[0]`, "the symbol bar"}, {atBody + ".é b", "the symbol baz"}, {atBody + `."\u0085"`, "the symbol qux"}}},
-		{"where what was meant is not to be judged", `[{:endpoint {:path §x :summary #inst §[] :tag #uuid §5 :host §a :if §#{} :response {}}}]`, []complaint{
+		{"where what was meant is not to be judged", `[{:endpoint {:path §x :summary §#inst [] :tag §#uuid 5 :host §a :if §#{} :response {}}}]`, []complaint{
 			{atEndpoint + ".path", "the symbol x"}, {atEndpoint + ".summary", "#inst"}, {atEndpoint + ".tag", "#uuid"}, {atEndpoint + ".host", "the symbol a"}, {atEndpoint + ".if", "a set"}}},
-		{"what is wrong beside it is said", `[{:endpoint §#bar §§{§[:a] 1 :§metod "x"}}]`, []complaint{{atEndpoint, "the tag #bar"},
+		{"what is wrong beside it is said", `[{:endpoint §#bar §§{§[:a] 1 :§metod "x"}}]`, []complaint{{atEndpoint, "tags such as #bar"},
 			{atEndpoint, "path is missing"}, {atEndpoint, "response is missing"}, {atEndpoint, "a key is a list"}, {atEndpoint + ".metod", `did you mean "method"?`}}},
 		{"keys that are symbols", "[{§endpoint {§path \"/x\" §response {}}}]", []complaint{{"[0]", "the symbol endpoint"}, {atEndpoint, "the symbol path"}, {atEndpoint, "the symbol response"}}},
-		{"keys that are none", ednResponse(":body {§nil 1, §(1) 2, §{:a} 3, §§#{} 4}"), []complaint{{atBody, "a key is null; expected a text"}, {atBody, "a key is a list"},
+		{"keys that are none", ednResponse(":body {§nil 1, §(1) 2, §{:a} 3, §#§{} 4}"), []complaint{{atBody, "a key is null; expected a text"}, {atBody, "a key is a list"},
 			{atBody, "a key is a map; expected a text, and a {{placeholder}} is written in quotes"}, {atBody, "a set"}, {atBody, "a key is a list"}}},
 		{"a key without a value", ednResponse(":body {:a 1 :§b}"), one(atBody, `the key "b" has no value`)},
 		{"JSON", `[{"endpoint"§: {"path": "/x", "response": {"status": 1.5E3}}}]`, one(atEndpoint, "this seems to be JSON, whose files end in .json")},
@@ -514,12 +509,8 @@ func TestValuesOfEDN(t *testing.T) {
 		{"1.50M", "1.50"}, {"1e400", "1e400"}, {"-1.5E+3M", "-1.5E+3"}, {"0.0", "0.0"}, {"1e-2", "1e-2"}, {"1M", "1"},
 		{"nil", "null"}, {"true", "true"}, {"false", "false"}, {`"true"`, `"true"`}, {":true", `"true"`}, {":nil", `"nil"`},
 		{":a/b", `"a/b"`}, {":a.b/c.d", `"a.b/c.d"`}, {":1", `"1"`}, {":é", `"é"`}, {":a:b", `"a:b"`}, {":+", `"+"`},
-		{`\a`, `"a"`}, {`\newline`, `"\n"`}, {`\return`, `"\r"`}, {`\space`, `" "`}, {`\tab`, `"\t"`}, {`\formfeed`, `"\u000c"`}, {`\u00e9`, `"é"`}, {`\n`, `"n"`}, {`\u`, `"u"`},
-		{`\😀`, `"😀"`}, {`[\(\)\"\;\\]`, `["(",")","\"",";","\\"]`},
-		{`#inst "2018-12-30T03:40:24.829-00:00"`, `"2018-12-30T03:40:24.829-00:00"`}, {`#inst #_ x "2024-02-29"`, `"2024-02-29"`},
-		{`#uuid "f81d4fae-7DEC-11d0-a765-00a0c91e6bf6"`, `"f81d4fae-7DEC-11d0-a765-00a0c91e6bf6"`},
 		{`""`, `""`}, {"\"a\r\n\tb\"", `"a\r\n\tb"`}, {"(),", "[]"}, {"{}", "{}"}, {"[1,,2;,3\n,]", "[1,2]"}, {"[1\u00a02\u20283\f4\v5;\r6]", "[1,2,3,4,5,6]"},
-		{`["a""b":c"d"\e"f"[]{}()]`, `["a","b","c","d","e","f",[],{},[]]`}, {"{:a/b 1 \"a\" 2}", `{"a/b":1,"a":2}`}, {`{1 2 1.0 3 true 4 \a 5}`, `{"1":2,"1.0":3,"true":4,"a":5}`},
+		{`["a""b":c"d""f"[]{}()]`, `["a","b","c","d","f",[],{},[]]`}, {"{:a/b 1 \"a\" 2}", `{"a/b":1,"a":2}`}, {`{1 2 1.0 3 true 4}`, `{"1":2,"1.0":3,"true":4}`},
 	} {
 		if e := only(t, "f.edn", ednResponse(":body ["+c.form+"]")); e.Response.Body.Value != "["+c.want+"]" {
 			t.Errorf("%s becomes %s, want [%s]", c.form, e.Response.Body.Value, c.want)
@@ -567,26 +558,17 @@ func TestTextAtInEDN(t *testing.T) {
 		{"a text", `"abc §Z d"`},
 		{"the first letter of a text", `"§Z"`},
 		{"behind letters beyond ASCII", `"é😀§Z"`},
-		{"behind escapes", `"a \"b\": \"\\\t\/ §Z\"}"`},
-		{"directly behind an escape", `"\"§Z"`},
-		{"behind escapes of letters of several bytes", `"\u00e9 \u20AC \ud83d\ude00 é\n§Z"`},
-		{"written as an escape", `"ab\n §\u005A d"`},
-		{"a later line", "\"ab\n   c §Z\n d\""},
-		{"a later line behind escapes", "\"a\\\"b\\n\n é\\\"c\\\" §Z\n d\""},
-		{"a later line with Windows line ends", "\"ab\r\n\r\né §Z\""},
-		{"an empty first line", "\"\n§Z\""},
+		{"behind escapes, at the beginning of the text", `§"a \"b\": \"\\\t\/ Z\"}"`},
+		{"a later line, at the beginning of the text", "§\"ab\n   c Z\n d\""},
+		{"a later line behind escapes", "§\"a\\\"b\\n\n é\\\"c\\\" Z\n d\""},
+		{"behind a lone \\r", "§\"\rZ\""},
 		{"behind a comma and a comment", ", ; Z\n  \"§Z\""},
 		{"a keyword", `:ab§Z`},
-		{"a character", `\§Z`},
-		{"a character written as an escape", `§\u005A`},
-		{"a text behind a tag", `#inst "2024-01-15T10:30:00§Z"`},
 		{"what breaks lines in YAML alone", "\"a\u2028\u0085b §Z\""},
-		{"far behind its beginning", `"\"` + strings.Repeat(`abc \u00e9`, 2000) + `§Z"`},
 		{"inside a map", `{:a ["é" "{{ §Z }}"]}`},
-		{"inside a map, behind escapes of EDN that JSON escapes too", `{:a "\"q\" \\ {{ §Z }}"}`},
-		{"inside a map, behind escapes that JSON writes plainly", `["\u00e9\/{{ x }} \t {{ §Z }}"]`},
-		{"inside a map, on a later line", "{:a 1, \"k\" \"{{\n\\\"x\\\"\n  §Z }}\"}"},
-		{"inside a map, in a key", `{"\"{{ §Z }}" 1}`},
+		{"inside a map, behind escapes of EDN that JSON escapes too", `{:a §"\"q\" \\ {{ Z }}"}`},
+		{"inside a map, on a later line", "{:a 1, \"k\" §\"{{\n\\\"x\\\"\n  Z }}\"}"},
+		{"inside a map, in a key", `{§"\"{{ Z }}" 1}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text, places := marked("f.edn", ednResponse(":status 200\r\n :body "+c.body))
@@ -604,49 +586,23 @@ func TestTextAtInEDN(t *testing.T) {
 	}
 }
 
-// A lone \r ends a line, both of the file and of the texts in it; characters that end a line only
-// in YAML do not.
+// A lone \r ends a line of the file; characters that end a line only in YAML do not.
 func TestTextAtAfterOtherLineBreaks(t *testing.T) {
 	for body, want := range map[string]syntax.Pos{
-		"\"a\rZ\"":              {File: "f.edn", Line: 3, Column: 1},
-		"\"\r\rZ\"":             {File: "f.edn", Line: 4, Column: 1},
-		"\"\r\n\r Z\"":          {File: "f.edn", Line: 4, Column: 2},
-		"\"\\\"\rb\nZ\"":        {File: "f.edn", Line: 4, Column: 1},
-		"\"\u2028\u0085\rb Z\"": {File: "f.edn", Line: 3, Column: 3},
-		"\r\"Z\"":               {File: "f.edn", Line: 3, Column: 2},
-		"\u2028\"Z\"":           {File: "f.edn", Line: 2, Column: 35},
+		"\r\"Z\"":     {File: "f.edn", Line: 3, Column: 2},
+		"\u2028\"Z\"": {File: "f.edn", Line: 2, Column: 35},
 	} {
 		text := only(t, "f.edn", ednResponse(":body "+body)).Response.Body
 		if got := text.At(strings.IndexByte(text.Value, 'Z')); got != want {
 			t.Errorf("Z of %q is at %v, want %v", body, got, want)
 		}
 	}
-	text := only(t, "f.edn", ednResponse(":body \"\r\n\"")).Response.Body
-	if got, want := text.At(1), (syntax.Pos{File: "f.edn", Line: 2, Column: 33}); got != want {
-		t.Errorf("the second half of a line break is at %v, want %v", got, want)
-	}
-}
-
-func TestTextAtInsideALetterWrittenAsAnEscape(t *testing.T) {
-	text, places := marked("f.edn", ednResponse(":body \"§\\u00e9§\\ud83d\\ude00§x\""))
-	body := only(t, "f.edn", text).Response.Body
-	for offset, want := range map[int]syntax.Pos{0: places[0], 1: places[0], 2: places[1], 3: places[1], 5: places[1], 6: places[2]} {
-		if got := body.At(offset); got != want {
-			t.Errorf("byte %d of %q is at %v, want %v", offset, body.Value, got, want)
-		}
-	}
 }
 
 func TestEncodingsOfEDN(t *testing.T) {
 	clean, places := marked("f.edn", "[{:endpoint {:path \"/é\" ; 😀\r\n  :response {:status §1}}}]")
-	utf16LE, utf16BE := []byte{0xFF, 0xFE}, []byte{0xFE, 0xFF}
-	for _, u := range utf16.Encode([]rune(clean)) {
-		utf16LE = append(utf16LE, byte(u), byte(u>>8))
-		utf16BE = append(utf16BE, byte(u>>8), byte(u))
-	}
 	for name, data := range map[string][]byte{
 		"UTF-8": []byte(clean), "UTF-8 with a byte order mark": []byte("\uFEFF" + clean),
-		"UTF-16, little end first": utf16LE, "UTF-16, big end first": utf16BE,
 	} {
 		t.Run(name, func(t *testing.T) {
 			expect(t, Parse("f.edn", data).Problems, places, one("[0].endpoint.response.status", "from 200 to 599"))

@@ -1,11 +1,9 @@
 package config
 
 import (
-	"encoding/binary"
 	"regexp"
 	"strings"
 	"testing"
-	"unicode/utf16"
 
 	"mockserver/config/syntax"
 	"mockserver/internal/address"
@@ -49,7 +47,7 @@ func inside(pos syntax.Pos, text string) bool {
 	if pos.Line == 0 {
 		return pos == syntax.Pos{File: pos.File}
 	}
-	text = plainText(text)
+	text = strings.TrimPrefix(text, "\uFEFF")
 	for _, breaks := range []string{"\r\n|\n|\r", "\r\n|\n|\r|\u0085|\u2028|\u2029"} {
 		lines := regexp.MustCompile(breaks).Split(text, -1)
 		if pos.Line <= len(lines) && 1 <= pos.Column && pos.Column <= len(lines[pos.Line-1])+2 {
@@ -57,23 +55,4 @@ func inside(pos syntax.Pos, text string) bool {
 		}
 	}
 	return false
-}
-
-// plainText returns a text as UTF-8, without a byte order mark.
-func plainText(text string) string {
-	data := []byte(text)
-	var order binary.ByteOrder
-	switch {
-	case strings.HasPrefix(text, "\xFF\xFE"):
-		order = binary.LittleEndian
-	case strings.HasPrefix(text, "\xFE\xFF"):
-		order = binary.BigEndian
-	default:
-		return strings.TrimPrefix(text, "\uFEFF")
-	}
-	var units []uint16
-	for i := 2; i+1 < len(data); i += 2 {
-		units = append(units, order.Uint16(data[i:]))
-	}
-	return string(utf16.Decode(units))
 }

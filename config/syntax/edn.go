@@ -192,7 +192,7 @@ func (r *ednReader) form() (*Node, error) {
 		}
 		return r.newNode(TextNode, t), err
 	case '\\':
-		return r.character()
+		return r.character(), nil
 	case '#':
 		return r.dispatch()
 	}

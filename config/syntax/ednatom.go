@@ -2,11 +2,8 @@ package syntax
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"mockserver/internal/lazy"
@@ -101,40 +98,20 @@ func wordFault(word string) string {
 	return fmt.Sprintf("%s is not EDN; a text is written in quotes, %q", shown, wording.Clip(word))
 }
 
-// character reads a character, which is a text of one letter.
-func (r *ednReader) character() (*Node, error) {
-	begin := r.at
-	r.at++
-	if r.at < len(r.s) && blank(r.s[r.at:]) == 0 {
-		_, size := utf8.DecodeRuneInString(r.s[r.at:])
-		r.at += size
-		r.token()
-	}
-	name := r.s[begin:r.at]
-	n := r.newNode(TextNode, Text{Value: name, Pos: r.src.pos(begin)})
-	letter := characterNamed(name[1:])
-	if letter == "" {
-		return nil, r.bad(begin, wording.Label(name)+" is not an EDN character; expected one such as \\a, \\newline, \\return, \\space, \\tab, \\formfeed or \\u00E9")
-	}
-	n.Text.Value = letter
-	if n.Text.Folded = len(name) != 1+len(n.Text.Value); !n.Text.Folded {
-		n.Text.Pos.Column++
-	}
-	return n, nil
+// refused reports a form of EDN that is not accepted here, and marks the node in its place.
+func (r *ednReader) refused(begin int, n *Node, what string) *Node {
+	r.refuse(r.src.pos(begin), "%s", what)
+	n.Faulty = true
+	return n
 }
 
-// characterNamed returns the character with a name, such as a, newline or u00E9; "" for none.
-func characterNamed(name string) string {
-	if i := slices.Index([]string{"newline", "return", "space", "tab", "formfeed"}, name); i >= 0 {
-		return "\n\r \t\f"[i : i+1]
-	}
-	if unit, ok := hexUnit(`\` + name); ok && len(name) == len("u00E9") && !utf16.IsSurrogate(unit) {
-		return string(unit)
-	}
-	if _, size := utf8.DecodeRuneInString(name); size > 0 && size == len(name) {
-		return name
-	}
-	return ""
+// character reads a character, such as \a or \newline.
+func (r *ednReader) character() *Node {
+	begin := r.at
+	_, size := utf8.DecodeRuneInString(r.s[begin+1:])
+	r.at += 1 + size
+	r.token()
+	return r.refused(begin, r.newNode(TextNode, Text{Value: r.s[begin:r.at], Pos: r.src.pos(begin)}), "characters are not accepted; a text is written in quotes")
 }
 
 // dispatch reads a form that begins with #: a set, or a value with a tag.
@@ -143,44 +120,16 @@ func (r *ednReader) dispatch() (*Node, error) {
 	next, _ := utf8.DecodeRuneInString(r.s[begin+1:])
 	switch {
 	case next == '{':
-		r.refuse(r.src.pos(begin), "a set has no order; expected a vector, [ ] instead of #{ }")
 		r.at++
 		n, err := r.list('}')
-		n.Text.Pos, n.Faulty = r.src.pos(begin), true
-		return n, err
+		return r.refused(begin, n, "a set has no order; expected a vector, [ ] instead of #{ }"), err
 	case !unicode.IsLetter(next):
 		return r.word()
 	}
-	tag := r.token()
-	if !symbol(tag[1:]) {
-		return nil, r.bad(begin, wording.Label(tag)+" is not an EDN tag; expected #inst and #uuid, or none")
+	tag := wording.Label(r.token())
+	n, err := r.after(begin, "the tag "+tag+" has no value after it")
+	if err != nil {
+		return nil, err
 	}
-	n, err := r.after(begin, "the tag "+wording.Label(tag)+" has no value after it")
-	if err == nil && r.left == 0 {
-		r.tagged(tag, begin, n)
-	}
-	return n, err
-}
-
-var uuid = lazy.Match(`^(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-
-// tagged checks the value after a tag. An instant and a UUID become texts.
-func (r *ednReader) tagged(tag string, begin int, n *Node) {
-	quoted := n.Kind == TextNode && !n.Keyword
-	switch tag {
-	case "#inst":
-		_, noTime := time.Parse(time.RFC3339, n.Text.Value)
-		_, noDate := time.Parse(time.DateOnly, n.Text.Value)
-		if !quoted || noTime != nil && noDate != nil {
-			n.Faulty = true
-			r.wrong(n.Pos(), `#inst needs an instant in quotes, "2024-01-15T10:30:00Z" or "2024-01-15"; this is %s`, n.Shown())
-		}
-	case "#uuid":
-		if !quoted || !uuid(n.Text.Value) {
-			n.Faulty = true
-			r.wrong(n.Pos(), "#uuid needs 8-4-4-4-12 hexadecimal digits in quotes; this is %s", n.Shown())
-		}
-	default:
-		r.wrong(r.src.pos(begin), "the tag %s is not known here; expected #inst and #uuid, or none", wording.Label(tag))
-	}
+	return r.refused(begin, n, "tags such as "+tag+" are not accepted; expected the value alone"), nil
 }

@@ -36,10 +36,7 @@ func reader(name string) func(*source) ([]*Node, Problems) {
 // Nodes and problems refer to the file as name. If a problem is an error, the nodes are those that
 // could be read.
 func Read(name string, data []byte) ([]*Node, Problems) {
-	src, err := newSource(name, data)
-	if err != nil {
-		return nil, Problems{{Pos: Pos{File: name}, What: err.Error()}}
-	}
+	src := newSource(name, data)
 	if read := reader(name); read != nil {
 		return read(src)
 	}

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
-	"unicode/utf8"
 )
 
 // scanner is the common part of the readers of JSON and EDN. at is the index of the next byte in s.
@@ -35,8 +34,8 @@ func (r *scanner) tooDeep(offset int) error {
 	return &syntaxError{Problem: Problem{Pos: r.src.pos(offset), What: what}, final: true}
 }
 
-// text reads a text in double quotes. In JSON it is on one line without control characters and, if
-// it has escapes, has only the position of its beginning.
+// text reads a text in double quotes. In JSON it is on one line without control characters. If it has
+// escapes or several lines, it has only the position of its beginning.
 func (r *scanner) text(json bool) (Text, error) {
 	begin := r.at + 1
 	end, escaped := begin, false
@@ -59,65 +58,27 @@ func (r *scanner) text(json bool) (Text, error) {
 	case r.s[end] < ' ':
 		return Text{}, r.fail(end, "a control character inside a text; it is written as an escape, \\t for a tab")
 	}
-	t := Text{Value: r.s[begin:end], Pos: r.src.pos(begin), margin: !json}
-	if escaped {
-		t = t.unescaped()
-	}
-	if escaped && json {
-		t.Pos, t.origin = r.src.pos(r.at), nil
+	t := Text{Value: r.s[begin:end], Pos: r.src.pos(begin)}
+	if escaped || strings.ContainsAny(t.Value, "\r\n") {
+		t = Text{Value: unescaped(t.Value), Pos: r.src.pos(r.at), Folded: true}
 	}
 	r.at = end + 1
 	return t, nil
 }
 
-// markEvery is the distance between the marks of a text with escapes, in bytes: a compromise
-// between memory and the time to look up a position.
-const markEvery = 4 << 10
-
-// unescaped returns the text with its escapes replaced. It keeps t, so that positions can be found.
-func (t Text) unescaped() Text {
+// unescaped returns a text with its escapes, which are valid, replaced.
+func unescaped(text string) string {
 	var out strings.Builder
-	var marks []mark
-	for rest := t.Value; rest != ""; {
-		if out.Len() >= len(marks)*markEvery {
-			marks = append(marks, mark{at: out.Len(), text: &t, from: len(t.Value) - len(rest), escaped: true})
+	for text != "" {
+		plain, _, _ := strings.Cut(text, `\`)
+		out.WriteString(plain)
+		if text = text[len(plain):]; text != "" {
+			letter, size := unescape(text)
+			out.WriteRune(letter)
+			text = text[size:]
 		}
-		i := strings.IndexByte(rest, '\\')
-		if i < 0 {
-			i = len(rest)
-		}
-		out.WriteString(rest[:i])
-		if rest = rest[i:]; rest == "" {
-			break
-		}
-		letter, size := unescape(rest)
-		out.WriteRune(letter)
-		rest = rest[size:]
 	}
-	return Text{Value: out.String(), Pos: t.Pos, Folded: true, origin: &origin{marks: marks}}
-}
-
-// escapedOffset converts an offset in a text with escapes replaced to an offset in the text as
-// written.
-func escapedOffset(written string, offset int) int {
-	i := 0
-	for i < len(written) && offset > 0 {
-		size, made := 1, 1
-		if written[i] == '\\' {
-			if letter, n := unescape(written[i:]); n > 0 {
-				size, made = n, utf8.RuneLen(letter)
-			}
-		} else if plain := strings.IndexByte(written[i:min(i+offset, len(written))], '\\'); plain > 0 {
-			size, made = plain, plain
-		} else {
-			return i + offset
-		}
-		if made > offset {
-			return i
-		}
-		i, offset = i+size, offset-made
-	}
-	return i + offset
+	return out.String()
 }
 
 // unescape reads one escape and returns its length; 0 if it is invalid.

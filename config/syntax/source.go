@@ -1,12 +1,9 @@
 package syntax
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"sort"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -22,12 +19,11 @@ type source struct {
 	line, column, offset int
 }
 
-// newSource decodes a file: UTF-8, or UTF-16 that begins with a byte order mark.
-func newSource(file string, data []byte) (*source, error) {
-	text, err := decodeText(data)
-	s := &source{file: file, text: text}
-	s.starts, s.ascii = lineStarts(text, lineBreak)
-	return s, err
+// newSource returns the text of a file, without the byte order mark of UTF-8.
+func newSource(file string, data []byte) *source {
+	s := &source{file: file, text: strings.TrimPrefix(string(data), "\uFEFF")}
+	s.starts, s.ascii = lineStarts(s.text, lineBreak)
+	return s
 }
 
 // asYAML returns the source with the lines of YAML 1.1, which the YAML library counts: YAML 1.1 has
@@ -86,26 +82,6 @@ func lineBreakOfYAML(text string) int {
 		}
 	}
 	return 0
-}
-
-func decodeText(data []byte) (string, error) {
-	var order binary.ByteOrder
-	switch {
-	case len(data) >= 2 && data[0] == 0xFF && data[1] == 0xFE:
-		order = binary.LittleEndian
-	case len(data) >= 2 && data[0] == 0xFE && data[1] == 0xFF:
-		order = binary.BigEndian
-	default:
-		return strings.TrimPrefix(string(data), "\uFEFF"), nil
-	}
-	if len(data)%2 != 0 {
-		return "", errors.New("the file is cut off: its byte order mark says UTF-16, but its length is odd")
-	}
-	units := make([]uint16, 0, len(data)/2)
-	for i := 2; i < len(data); i += 2 {
-		units = append(units, order.Uint16(data[i:]))
-	}
-	return string(utf16.Decode(units)), nil
 }
 
 // pos returns the position of an offset.
@@ -167,10 +143,10 @@ func (s *source) encodingFault(yaml bool) (offset int, what string) {
 			r, size = utf8.DecodeRuneInString(s.text[i:])
 		}
 		if r == utf8.RuneError && size == 1 {
-			return i, fmt.Sprintf("byte 0x%02X is not UTF-8: files are read as UTF-8, or as UTF-16 with a byte order mark", s.text[i])
+			return i, fmt.Sprintf("byte 0x%02X is not UTF-8: files are read as UTF-8", s.text[i])
 		}
 		if r == 0 && i < 4 {
-			return 0, "the file has zero bytes, as UTF-16 without a byte order mark has; expected UTF-8, or UTF-16 with a byte order mark"
+			return 0, "the file has zero bytes, as UTF-16 has; expected UTF-8"
 		}
 		if yaml && forbidden(r) {
 			return i, fmt.Sprintf("the control character U+%04X is not allowed; in double quotes it is written as an escape", r)

@@ -17,10 +17,7 @@ type Text struct {
 	Folded bool
 	// Typed reports that the text is the JSON text of a map or list, in which a string that is one
 	// placeholder is the value of the placeholder, whatever its kind; a missing one is an empty text.
-	Typed bool
-	// margin reports that the lines after the first begin in the first column of a line of the
-	// file, as in a text in quotes.
-	margin bool
+	Typed  bool
 	origin *origin // nil for most texts, so that a node is small
 }
 
@@ -30,7 +27,7 @@ type origin struct {
 	// file; nil for a text on one line.
 	lines []Pos
 	// marks are, for the JSON text of a map or list, the positions of the texts with tags that it
-	// is made of, in order; and for a text with escapes in EDN, its original spelling.
+	// is made of, in order.
 	marks []mark
 }
 
@@ -56,24 +53,17 @@ func FileText(name, content string) Text {
 }
 
 // At returns the position of the byte at offset. If a text was folded or escaped in its file, this
-// is the beginning of the text, except that escapes of EDN are looked up. In the JSON text of a map
-// or list, it is the position of the text inside.
+// is the beginning of the text. In the JSON text of a map or list, it is the position of the text
+// inside.
 func (t Text) At(offset int) Pos {
 	of := t.origins()
 	i := sort.Search(len(of.marks), func(i int) bool { return of.marks[i].at > offset })
 	if i > 0 && of.marks[i-1].text != nil {
 		m := of.marks[i-1]
-		rest := offset - m.at
-		if m.escaped {
-			rest = escapedOffset(m.text.Value[m.from:], rest)
-		}
-		return m.text.At(m.from + rest)
+		return m.text.At(m.from + offset - m.at)
 	}
 	if t.Folded || t.Pos.Line == 0 || offset < 0 || offset > len(t.Value) {
 		return t.Pos
-	}
-	if t.margin {
-		return t.atMargin(offset)
 	}
 	before := t.Value[:offset]
 	line, start := strings.Count(before, "\n"), strings.LastIndexByte(before, '\n')+1
@@ -93,30 +83,10 @@ func (t Text) At(offset int) Pos {
 	return p
 }
 
-// atMargin does the same as At for a text whose lines are lines of the file. They may end in \n, \r
-// or \r\n.
-func (t Text) atMargin(offset int) Pos {
-	before := t.Value[:offset]
-	if strings.HasPrefix(t.Value[offset:], "\n") {
-		before = strings.TrimSuffix(before, "\r") // the line ends after the offset
-	}
-	line := strings.Count(before, "\n") + strings.Count(before, "\r") - strings.Count(before, "\r\n")
-	p := t.Pos
-	if line == 0 {
-		p.Column += offset
-		return p
-	}
-	p.Line += line
-	p.Column = offset - max(strings.LastIndexByte(before, '\n'), strings.LastIndexByte(before, '\r'))
-	return p
-}
-
 // mark says from where on a generated text is a literal copy of another text in its file, until the
 // next mark.
 type mark struct {
 	at   int   // offset in the generated text
 	text *Text // nil if the text is not from a file
 	from int   // offset in text
-
-	escaped bool // text has escapes, which are resolved after the mark
 }
