@@ -194,8 +194,9 @@ type flushed struct {
 }
 
 func (f *flushed) Flush() {
-	f.flushes <- f.made
+	made := f.made
 	f.made = 0
+	f.flushes <- made
 }
 
 type maker struct {
