@@ -44,7 +44,7 @@ var exampleCalls = map[string][]exampleCall{
 }
 
 // examplesApart contains the files that calls cannot test sufficiently; they have their own tests.
-var examplesApart = []string{"events.yml", "faults.yml", "latency.yml", "mcp.yml", "petstore.yml", "petstore-mocks.yml", "websocket.yml"}
+var examplesApart = []string{"events.yml", "faults.yml", "latency.yml", "llm.yml", "mcp.yml", "petstore.yml", "petstore-mocks.yml", "websocket.yml"}
 
 // limitCalls contains the first calls for limits.yml; the calls after them are in
 // listener/program/e2e/limit_test.go.
