@@ -6,12 +6,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -60,7 +58,7 @@ func ping(address string, overTLS bool) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %s", address, silence(err))
+		return fmt.Errorf("%s does not answer: %w", address, err)
 	}
 	_ = response.Body.Close() // only the status matters
 	if response.StatusCode != http.StatusOK {
@@ -74,24 +72,4 @@ func ping(address string, overTLS bool) error {
 func wantsCertificate(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "remote error" && slices.Contains([]string{"tls: certificate required", "tls: bad certificate"}, op.Err.Error())
-}
-
-// silence returns why there was no response.
-func silence(err error) string {
-	var timeout net.Error
-	var failed *net.OpError
-	var call *os.SyscallError
-	switch {
-	case errors.As(err, &timeout) && timeout.Timeout():
-		return fmt.Sprintf("no answer within %s", Timeout)
-	case errors.As(err, &failed) && failed.Op == "dial":
-		cause := failed.Err
-		if errors.As(cause, &call) {
-			cause = call.Err // without the name of the system call
-		}
-		return "cannot connect: " + cause.Error()
-	case errors.Is(err, io.EOF):
-		return "the connection was closed without an answer"
-	}
-	return "no HTTP answer: " + err.Error()
 }

@@ -4,7 +4,6 @@ package probe
 
 import (
 	"net"
-	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -33,7 +32,7 @@ func bind(fd int, to *net.TCPAddr) (port int, err error) {
 	if v4 := to.IP.To4(); v4 != nil {
 		at = &unix.SockaddrInet4{Addr: [4]byte(v4)}
 	} else {
-		at = &unix.SockaddrInet6{Addr: [16]byte(to.IP), ZoneId: zone(to.Zone)}
+		at = &unix.SockaddrInet6{Addr: [16]byte(to.IP)}
 	}
 	if err := unix.Bind(fd, at); err != nil {
 		return 0, err
@@ -46,13 +45,4 @@ func bind(fd int, to *net.TCPAddr) (port int, err error) {
 		port = bound.Port
 	}
 	return port, err
-}
-
-// zone returns the number of an interface given by its name or number, or 0 if there is none.
-func zone(name string) uint32 {
-	if at, err := net.InterfaceByName(name); err == nil {
-		return uint32(at.Index)
-	}
-	n, _ := strconv.ParseUint(name, 10, 32) // the system rejects a name that no interface has
-	return uint32(n)
 }

@@ -58,11 +58,11 @@ func TestHealth_SomethingOtherThanAMockServer(t *testing.T) {
 		port string
 		says []string
 	}{
-		{"nothing listens", free, []string{"127.0.0.1:" + free, "cannot connect: connection refused"}},
-		{"it says nothing", loopback(t, func(net.Conn) {}), []string{"no answer within 3s"}},
-		{"it begins an answer", speaks("HTTP/1.1 200 OK\r\nContent-"), []string{"no HTTP answer"}},
-		{"it closes", speaks(""), []string{"closed without an answer"}},
-		{"it speaks another protocol", speaks("SSH-2.0-OpenSSH_9.9\r\n"), []string{"no HTTP answer", "SSH-2.0"}},
+		{"nothing listens", free, []string{"127.0.0.1:" + free, "does not answer", "connection refused"}},
+		{"it says nothing", loopback(t, func(net.Conn) {}), []string{"does not answer", "deadline exceeded"}},
+		{"it begins an answer", speaks("HTTP/1.1 200 OK\r\nContent-"), []string{"does not answer", "malformed"}},
+		{"it closes", speaks(""), []string{"does not answer", "EOF"}},
+		{"it speaks another protocol", speaks("SSH-2.0-OpenSSH_9.9\r\n"), []string{"does not answer", "SSH-2.0"}},
 		{"it is another HTTP server", PortOf(t, other.URL), []string{"status 404"}},
 		{"its port is unknown", "0", []string{"port 0", "--port"}},
 		{"its port is none", "http", []string{"PORT", "65535"}},
