@@ -47,7 +47,7 @@ const cases = {
   chatGenerate: generate(chat), chatStream: stream(chat), chatObjects: objects(chat), chatTools: tools(chat),
   generate: generate(responses), stream: stream(responses), objects: objects(responses), tools: tools(responses),
   async embed() {
-    const { embeddings } = await embedMany({ model: openai.embedding("text-embedding-3-small"), values: ["one", "two"] });
+    const { embeddings } = await embedMany({ model: openai.embedding("gpt-4o-mini"), values: ["one", "two"] });
     assert.deepEqual(embeddings.map((e) => e.length), [1536, 1536]);
   },
 };

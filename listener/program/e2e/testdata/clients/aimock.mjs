@@ -25,7 +25,7 @@ const cases = {
   chatTools: ["/v1/chat/completions", chatTools], chatToolsStream: ["/v1/chat/completions", streamed(chatTools)],
   responses: ["/v1/responses", response], responsesStream: ["/v1/responses", streamed(response)],
   responsesTools: ["/v1/responses", responseTools], responsesToolsStream: ["/v1/responses", streamed(responseTools)],
-  embeddings: ["/v1/embeddings", { model: "text-embedding-3-small", input: "one" }],
+  embeddings: ["/v1/embeddings", { model: "gpt-4o-mini", input: "one" }],
   messages: ["/v1/messages", message], messagesStream: ["/v1/messages", streamed(message)],
   messagesTools: ["/v1/messages", messageTools], messagesToolsStream: ["/v1/messages", streamed(messageTools)],
   gemini: ["/v1beta/models/gemini-flash:generateContent", contents],

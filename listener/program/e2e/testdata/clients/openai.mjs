@@ -263,7 +263,7 @@ const cases = {
 
   async embeddings() {
     // The client asks for base64 by itself, and decodes it.
-    const ask = (more) => client.embeddings.create({ model: "text-embedding-3-small", ...more });
+    const ask = (more) => client.embeddings.create({ model: "gpt-4o-mini", ...more });
     const data = await ask({ input: ["one", "two", "one"] });
     assert.deepEqual(data.data.map((d) => [d.index, d.object, d.embedding.length]), [0, 1, 2].map((i) => [i, "embedding", 1536]));
     const [one, two, again] = data.data.map((d) => d.embedding);
