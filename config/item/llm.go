@@ -76,7 +76,7 @@ func (l *llmDecoder) endpoints(c *table.Checker) (all []Endpoint) {
 // refusals returns the endpoints that refuse requests with a form for the path of another one.
 func (l *llmDecoder) refusals(form string, of *syntax.Node) (all []Endpoint) {
 	for _, r := range l.Refusals {
-		if r.Form != "" && r.Form != form {
+		if r.Forms != nil && !slices.Contains(r.Forms, form) {
 			continue
 		}
 		s, _ := l.Statuses.Of(r.Status)
@@ -117,6 +117,7 @@ func replace(n *syntax.Node, text, value string) {
 
 // endpoint decodes an endpoint, and adds what all endpoints of the provider have.
 func (l *llmDecoder) endpoint(n *syntax.Node, form string) Endpoint {
+	n = n.Clone() // it may be in several places
 	let, headers := n.Make("let"), n.Get("response").Make("headers")
 	let.Entries = slices.Concat(l.File.Get("let").Entries, let.Entries)
 	headers.Entries = slices.Concat(l.File.Get("headers").Entries, headers.Entries)

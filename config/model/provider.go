@@ -31,8 +31,9 @@ type Statuses []Status
 // Status is an error of a provider.
 type Status struct {
 	Status                     int
-	Type, Code, Param, Message string // a refusal has the type of its status
-	If, Form                   string // of a refusal
+	Type, Code, Param, Message string   // a refusal has the type of its status
+	If                         string   // of a refusal
+	Forms                      []string // of a refusal; nil for all
 }
 
 // Form says where in a request stands what it asks for: names of members, with a dot before those of members of
@@ -40,6 +41,9 @@ type Status struct {
 type Form struct {
 	InPath      bool     `json:"in-path"` // the model is the last parameter of the path, and there is no body
 	Messages    string   // a list of messages, each with role and content; "" for a request without
+	Inputs      string   // a list of texts, each of which is answered, or one; "" for a request without
+	Dimensions  int      // of the vectors that answer to inputs
+	AnyModel    bool     `json:"any-model"` // whatever models are declared
 	System      string   // a text for the system
 	SystemRoles []string `json:"system-roles"` // of messages for the system
 	MaxTokens   []string `json:"max-tokens"`   // the most tokens of the answer; the first that is given counts

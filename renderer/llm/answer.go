@@ -3,7 +3,11 @@ package llm
 import (
 	"bytes"
 	_ "embed"
+	"encoding/base64"
+	"encoding/binary"
+	"hash/fnv"
 	"math"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -42,6 +46,10 @@ func Tokens(text []byte) (n int) {
 func (m *Model) Answer(r *matcher.Request) {
 	m.Request(r)
 	mark := len(r.Arena)
+	if m.Inputs != "" {
+		m.set(r, append(m.vectors(r.Model.Value.Raw[:len(r.Model.Value.Raw)-1], r), "],"...))
+		return
+	}
 	text := m.make(r)
 	finish, end := "stop", 0
 	most := math.MaxInt
@@ -110,9 +118,7 @@ func (m *Model) stop(text []byte, r *matcher.Request) (end int, sequence []byte)
 		}
 		r.Arena = r.Arena[:mark]
 	}
-	asked := field(r, m.Stop)
-	look(asked)
-	for one := range elements(asked) {
+	for one := range elements(field(r, m.Stop)) {
 		look(one)
 	}
 	return end, sequence
@@ -145,4 +151,45 @@ func invent(dst []byte, tokens int, random *matcher.Random) []byte {
 	}
 	dst[len(dst)-1] = '.'
 	return dst
+}
+
+// mostDimensions is the largest number of dimensions of a vector.
+const mostDimensions = 10_000
+
+// vectors appends a list of a unit vector for each input, which depends only on the text and the number of dimensions:
+// numbers, or in base64 their 32 bits, the lowest first.
+func (m *Model) vectors(b []byte, r *matcher.Request) []byte {
+	dimensions := m.Dimensions
+	if n, err := strconv.Atoi(string(field(r, "dimensions").Raw)); err == nil && n > 0 {
+		dimensions = min(n, mostDimensions)
+	}
+	coded := field(r, "encoding_format").Equals("base64")
+	vector, bits := make([]float64, dimensions), make([]byte, 0, 4*dimensions)
+	b = append(b, `,"vectors":[`...)
+	for input := range elements(r.Model.Value.Member("inputs")) {
+		hash := fnv.New64a()
+		_, _ = hash.Write(input.Raw) // a hash does not fail
+		var random matcher.Random
+		random.Seed(hash.Sum64(), 1)
+		sum := 0.0
+		for i := range vector {
+			vector[i] = random.Float64()*2 - 1
+			sum += vector[i] * vector[i]
+		}
+		b, bits = append(b, '['), bits[:0]
+		for _, v := range vector {
+			v := float32(v / math.Sqrt(sum))
+			if coded {
+				bits = binary.LittleEndian.AppendUint32(bits, math.Float32bits(v))
+			} else {
+				b = append(strconv.AppendFloat(b, float64(v), 'g', -1, 32), ',')
+			}
+		}
+		if coded {
+			b = append(base64.StdEncoding.AppendEncode(append(b[:len(b)-1], '"'), bits), `",`...)
+		} else {
+			b = append(b[:len(b)-1], "],"...)
+		}
+	}
+	return bytes.TrimSuffix(b, []byte(","))
 }

@@ -90,7 +90,7 @@ func (m *Model) read(b []byte, r *matcher.Request) []byte {
 	if m.InPath {
 		name = r.Param(len(r.Params()) - 1)
 	}
-	known := m.Messages == "" && !m.InPath || slices.ContainsFunc(m.declared.Models, func(known string) bool {
+	known := m.AnyModel || m.Messages == "" && m.Inputs == "" && !m.InPath || slices.ContainsFunc(m.declared.Models, func(known string) bool {
 		return known == model.AnyModel || known == string(name)
 	})
 	key := keyOf(r)
@@ -101,7 +101,10 @@ func (m *Model) read(b []byte, r *matcher.Request) []byte {
 	b = appendText(b, "key", key)
 	b = appendRaw(b, "authorized", strconv.FormatBool(m.declared.Auth == "" || len(key) > 0))
 	b = appendRaw(b, "stream", strconv.FormatBool(string(field(r, "stream").Raw) == "true"))
-	if m.Messages == "" {
+	switch c := (conversation{Request: r}); {
+	case m.Inputs != "":
+		return m.tokensOf(m.inputs(b, &c), &c)
+	case m.Messages == "":
 		return b
 	}
 	for _, path := range m.MaxTokens {
@@ -114,19 +117,34 @@ func (m *Model) read(b []byte, r *matcher.Request) []byte {
 	c := conversation{Request: r, tokens: Tokens(tools.Raw)}
 	c.read(field(r, m.Messages), m.SystemRoles)
 	c.add(field(r, m.System), &c.system)
-	cached := int(float64(c.tokens) * m.declared.Cached)
 	b = appendNumber(b, "messages", c.messages)
 	b = appendNumber(b, "turn", c.turn)
 	b = appendText(b, "prompt", c.prompt)
 	b = appendText(b, "system", c.system)
-	b = appendNumber(b, "prompt-tokens", c.tokens)
-	b = appendNumber(b, "cached-tokens", cached)
-	b = appendNumber(b, "uncached-tokens", c.tokens-cached)
-	b = append(b, `"tools":[`...)
+	b = append(m.tokensOf(b, &c), `"tools":[`...)
 	for tool := range elements(tools) {
 		if name := at(tool, m.ToolName); name.Kind == view.String {
 			b = append(append(b, name.Raw...), ',')
 		}
+	}
+	return append(bytes.TrimSuffix(b, []byte(",")), "],"...)
+}
+
+// tokensOf appends how many tokens a prompt has.
+func (m *Model) tokensOf(b []byte, c *conversation) []byte {
+	cached := int(float64(c.tokens) * m.declared.Cached)
+	b = appendNumber(b, "prompt-tokens", c.tokens)
+	b = appendNumber(b, "cached-tokens", cached)
+	return appendNumber(b, "uncached-tokens", c.tokens-cached)
+}
+
+// inputs appends the texts that are answered one by one.
+func (m *Model) inputs(b []byte, c *conversation) []byte {
+	b = append(b, `"inputs":[`...)
+	for one := range elements(field(c.Request, m.Inputs)) {
+		var text []byte
+		c.add(one, &text)
+		b = append(view.AppendString(b, text), ',')
 	}
 	return append(bytes.TrimSuffix(b, []byte(",")), "],"...)
 }
@@ -140,13 +158,17 @@ type conversation struct {
 
 // read reads messages: a list of them, or the text of a single one.
 func (c *conversation) read(messages view.Value, systemRoles []string) {
-	if messages.Kind == view.String {
-		c.messages, c.turn = 1, 1
-		c.add(messages, &c.prompt)
-	}
 	for one := range elements(messages) {
+		if messages.Kind == view.Object {
+			return
+		}
 		c.messages++
 		var text []byte
+		if one.Kind == view.String {
+			c.turn = 1
+			c.add(one, &c.prompt)
+			continue
+		}
 		c.add(one.Member("content"), &text)
 		c.add(one.Member("parts"), &text)
 		switch role := one.Member("role"); {
@@ -185,8 +207,13 @@ func (c *conversation) add(content view.Value, text *[]byte) {
 	}
 }
 
+// elements returns the elements of a list; a value itself if it is no list.
 func elements(list view.Value) func(yield func(view.Value) bool) {
 	return func(yield func(view.Value) bool) {
+		if list.Kind != view.Array {
+			_ = list.Kind == view.Missing || list.Kind == view.Null || yield(list)
+			return
+		}
 		for each := list.Elements(); ; {
 			if one, ok := each.Next(); !ok || !yield(one) {
 				return
