@@ -163,7 +163,7 @@ func (m *Model) vectors(b []byte, r *matcher.Request) []byte {
 	if n, err := strconv.Atoi(string(field(r, "dimensions").Raw)); err == nil && n > 0 {
 		dimensions = min(n, mostDimensions)
 	}
-	coded := field(r, "encoding_format").Equals("base64")
+	coded := string(field(r, "encoding_format").Raw) == `"base64"`
 	vector, bits := make([]float64, dimensions), make([]byte, 0, 4*dimensions)
 	b = append(b, `,"vectors":[`...)
 	for input := range elements(r.Model.Value.Member("inputs")) {

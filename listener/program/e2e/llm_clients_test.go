@@ -15,7 +15,8 @@ var modelClients = []struct {
 	config       string // a file of testdata/clients, or its content
 	flags, cases []string
 }{
-	{name: "openai", script: "openai.mjs", config: "openai.yml", cases: []string{"models", "chat", "stream", "cancel", "errors"}},
+	{name: "openai", script: "openai.mjs", config: "openai.yml", cases: []string{"models", "chat", "stream", "cancel", "responses", "completions", "moderations", "errors"}},
+	{name: "openai, any model", script: "openai.mjs", config: withModel("openai", "cached: 0"), cases: []string{"embeddings"}},
 	{name: "anthropic", script: "anthropic.mjs", config: "anthropic.yml", cases: []string{"models", "messages", "stream", "cancel", "count", "errors"}},
 	{name: "ai", script: "ai.mjs", config: "openai.yml", cases: []string{"chatGenerate", "chatStream"}},
 	{name: "openai with a key", script: "openai.mjs", config: withModel("openai", "auth: required"), cases: []string{"auth"}},

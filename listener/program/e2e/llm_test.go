@@ -1,9 +1,13 @@
 package e2e_test
 
 import (
+	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -149,6 +153,11 @@ func TestLLM_Refusals(t *testing.T) {
 			{"POST", "/v1/chat/completions", `{"messages": [{}]}`, 400, "model parameter", "invalid_request_error", nil},
 			{"POST", "/v1/chat/completions", `{"model": "a"}`, 400, "'messages'", "invalid_request_error", "missing_required_parameter"},
 			{"POST", "/fixed/v1/chat/completions", `{"model": "a\"b", "messages": [{}]}`, 404, "The model `a\"b` does not exist", "invalid_request_error", "model_not_found"},
+			{"POST", "/v1/responses", `{"model": "a"}`, 400, "'input'", "invalid_request_error", "missing_required_parameter"},
+			{"POST", "/v1/completions", `{"model": "a"}`, 400, "'prompt'", "invalid_request_error", "missing_required_parameter"},
+			{"POST", "/v1/embeddings", `{"model": "a", "input": []}`, 400, "'input'", "invalid_request_error", "missing_required_parameter"},
+			{"POST", "/v1/moderations", `[`, 400, "parse the JSON body", "invalid_request_error", nil},
+			{"POST", "/fixed/v1/embeddings", `{"model": "b", "input": "x"}`, 404, "`b`", "invalid_request_error", "model_not_found"},
 			{"GET", "/fixed/v1/models/other", "", 404, "`other`", "invalid_request_error", "model_not_found"},
 			{"GET", "/v1/other", "", 404, "no endpoint is declared for GET /v1/other", "invalid_request_error", "endpoint_not_found"},
 			{"DELETE", "/v1/models", "", 405, "no endpoint is declared for DELETE", "invalid_request_error", "method_not_allowed"},
@@ -165,6 +174,76 @@ func TestLLM_Refusals(t *testing.T) {
 			if got.Status != c.status || e["type"] != c.typ || e["code"] != c.code || !strings.Contains(fmt.Sprint(e["message"]), c.message.(string)) || got.Header.Get("X-Request-Id") == "" {
 				t.Errorf("%s %s %s %.40s: %d %v %s", way, c.method, c.path, c.body, got.Status, got.Header, got.Body)
 			}
+		}
+	}
+}
+
+// Responses are streamed as events that are numbered without a gap, and end with the whole response.
+func TestLLM_Responses(t *testing.T) {
+	t.Parallel()
+	for way := range TestedWays() {
+		p := StartBy(t, way, "-c", harness.WriteFile(t, t.TempDir(), "llm.yml", llmConfig))
+		for _, c := range []struct{ more, status, text string }{{"", "completed", `You said "h"i" as kind, 1`}, {`"max_output_tokens": 3, `, "incomplete", `You said "h"`}} {
+			ask := func(more string) string {
+				return p.Do("POST", "/fixed/v1/responses", `{"model": "gpt-4o", `+c.more+more+`"instructions": "kind", "input": [{"role": "user", "content": [{"type": "input_text", "text": "h\"i"}]}]}`).Body
+			}
+			types, all := modelEvents(t, ask(`"stream": true, `))
+			want := []string{"response.created", "response.in_progress", "response.output_item.added", "response.content_part.added"}
+			for range (len(c.text) + 3) / 4 {
+				want = append(want, "response.output_text.delta")
+			}
+			want = append(want, "response.output_text.done", "response.content_part.done", "response.output_item.done", "response."+c.status)
+			if !slices.Equal(types, want) {
+				t.Fatalf("%s %s: the events are %q", way, c.more, types)
+			}
+			text, item := "", dig(all[2], "item", "id")
+			for i, e := range all {
+				if e["type"] != types[i] || e["sequence_number"] != float64(i) || e["item_id"] != nil && e["item_id"] != item {
+					t.Errorf("%s: event %d is %v", way, i, e)
+				}
+				if delta, is := e["delta"].(string); is {
+					text += delta
+				}
+			}
+			begun, ended := all[0]["response"].(map[string]any), all[len(all)-1]["response"].(map[string]any)
+			if text != c.text || begun["status"] != "in_progress" || len(begun["output"].([]any)) != 0 || begun["usage"] != nil || begun["id"] != ended["id"] || begun["previous_response_id"] != nil {
+				t.Errorf("%s: %q, %v", way, text, begun)
+			}
+			for _, v := range []map[string]any{ended, parsed(t, ask(""))} {
+				details, _ := v["incomplete_details"].(map[string]any)
+				if v["status"] != c.status || (details["reason"] == "max_output_tokens") != (c.status == "incomplete") || dig(v, "output", 0, "content", 0, "text") != c.text ||
+					dig(v, "output", 0, "status") != c.status || dig(v, "usage", "output_tokens") != float64((len(c.text)+3)/4) || dig(v, "usage", "input_tokens") != 2.0 || v["instructions"] != "kind" {
+					t.Errorf("%s: %v", way, v)
+				}
+			}
+		}
+	}
+}
+
+// Embeddings are unit vectors that depend on the text only, as numbers or in base64.
+func TestLLM_Embeddings(t *testing.T) {
+	t.Parallel()
+	for way := range TestedWays() {
+		p := StartBy(t, way, "-c", harness.WriteFile(t, t.TempDir(), "llm.yml", llmConfig))
+		ask := func(more string) map[string]any {
+			return parsed(t, p.Do("POST", "/v1/embeddings", `{"model": "e", `+more+`}`).Body)
+		}
+		v := ask(`"input": ["one", "two", "one"]`)
+		data := v["data"].([]any)
+		one, two := dig(data, 0, "embedding").([]any), dig(data, 1, "embedding").([]any)
+		sum := 0.0
+		for _, x := range one {
+			sum += x.(float64) * x.(float64)
+		}
+		if len(data) != 3 || len(one) != 1536 || math.Abs(sum-1) > 1e-5 || reflect.DeepEqual(one, two) || !reflect.DeepEqual(one, dig(data, 2, "embedding")) || dig(data, 1, "index") != 1.0 || dig(v, "usage", "prompt_tokens") != 3.0 {
+			t.Errorf("%s: %v", way, v)
+		}
+		coded, err := base64.StdEncoding.DecodeString(dig(ask(`"input": "one", "encoding_format": "base64"`), "data", 0, "embedding").(string))
+		if err != nil || len(coded) != 4*1536 || math.Abs(float64(math.Float32frombits(binary.LittleEndian.Uint32(coded)))-one[0].(float64)) > 1e-7 {
+			t.Errorf("%s: %v, %d bytes", way, err, len(coded))
+		}
+		if few := dig(ask(`"input": "one", "dimensions": 8`), "data", 0, "embedding").([]any); len(few) != 8 {
+			t.Errorf("%s: %v", way, few)
 		}
 	}
 }
