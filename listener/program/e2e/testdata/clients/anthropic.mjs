@@ -84,12 +84,12 @@ const cases = {
     assert.deepEqual([stopped.stop_reason, stopped.stop_sequence, stopped.content[0].text], ["stop_sequence", "42", "The answer is "]);
   },
 
-  async cancel() {
-    const stream = client.messages.stream(ask);
+  async cancel() { // at the model whose second token does not come
+    const stream = client.withOptions({ baseURL: process.argv[2] + "/slow" }).messages.stream(ask);
     let seen = 0;
-    stream.on("text", () => { if (++seen === 2) stream.abort(); });
+    stream.on("text", () => { if (++seen === 1) stream.abort(); });
     await assert.rejects(stream.done(), Anthropic.APIUserAbortError);
-    assert.ok(seen < tokens(text), `${seen} pieces came`);
+    assert.equal(seen, 1);
     assert.equal((await client.messages.create(ask)).content[0].text, text);
   },
 
