@@ -124,7 +124,7 @@ func (s *Server) disturb(a *compile.Response, c *call, notify bool) {
 		chosen = a
 	}
 	given := s.respondDrawn(chosen, drawn.Instead, c)
-	if w.fault != nil && w.fault.OnlyStreams && (c.flow == nil && !c.Reply.Streamed || c.flow != nil && c.flow.stream.Whole) {
+	if w.fault != nil && w.fault.OnlyStreams && !c.isStream() {
 		w.fault, drawn.Fault = nil, nil
 	}
 	if notify {
@@ -158,6 +158,9 @@ func (s *Server) respondDrawn(chosen *compile.Response, instead *reply.Preset, c
 	c.values = chosen.Lets.Make(c.values, &c.Request)
 	return chosen
 }
+
+// isStream reports whether the reply is sent piece by piece.
+func (c *call) isStream() bool { return c.Reply.Streamed || c.flow != nil && !c.flow.stream.Whole }
 
 // methodOf returns the request's method, without a copy if it is one that can be declared.
 func methodOf(r *matcher.Request) string {

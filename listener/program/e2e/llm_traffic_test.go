@@ -19,7 +19,7 @@ const (
 )
 
 // An answer that is not streamed comes no earlier than the last token of one that is: first, each token of the prompt,
-// and the gaps. What shares a rate takes longer, streamed or not.
+// and the gaps. Answers that share a rate are stretched.
 func TestLLM_Times(t *testing.T) {
 	t.Parallel()
 	for way := range TestedWays() {
@@ -27,8 +27,8 @@ func TestLLM_Times(t *testing.T) {
 - llm: {provider: openai, answer: {tokens: 5}, pace: {first: {base: 30ms, per-token: 10ms}, gap: 10ms}}
 - llm: {provider: openai, path: /shared, answer: {tokens: 5}, pace: {gap: 10ms, shared: 20/s}}
 - llm: {provider: openai, path: /plain, answer: {tokens: 5}, pace: {first: 40ms}}
-`), "--server-timing")
-		for path, least := range map[string]time.Duration{chatPath: 90 * time.Millisecond, "/shared" + chatPath: 200 * time.Millisecond, "/plain" + chatPath: 40 * time.Millisecond} {
+`), "--admin", "127.0.0.1:0")
+		for path, least := range map[string]time.Duration{chatPath: 90 * time.Millisecond, "/shared" + chatPath: 40 * time.Millisecond, "/plain" + chatPath: 40 * time.Millisecond} {
 			for _, body := range []string{askFive, askFiveLive} {
 				begun := time.Now()
 				got := p.Do("POST", path, body)
@@ -36,6 +36,22 @@ func TestLLM_Times(t *testing.T) {
 					t.Errorf("%s %s %s: status %d after %v, want at least %v", way, path, body, got.Status, took, least)
 				}
 			}
+		}
+		var counts struct {
+			Endpoints []struct {
+				Endpoint string
+				Streams  struct{ Stretch float64 }
+			}
+		}
+		AdminOf(p).Get("/__admin/counts").Into(t, 200, &counts)
+		most := 0.0
+		for _, e := range counts.Endpoints {
+			if e.Endpoint == "POST /shared"+chatPath {
+				most = max(most, e.Streams.Stretch)
+			}
+		}
+		if most < 4.9 || most > 5.1 {
+			t.Errorf("%s: the gaps of answers that share a rate are stretched by %v, want 5", way, most)
 		}
 	}
 }
