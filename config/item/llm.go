@@ -13,10 +13,9 @@ import (
 // LLM is what an endpoint of a language model has in addition to its response.
 type LLM struct {
 	*model.LLM
-	Form     *model.Form // of its requests
-	Base     string      // the path before the paths of the provider, without that of the model
-	Statuses model.Statuses
-	// Failure answers with the server's own errors. It uses the value failure, with type, code, param and message.
+	Form *model.Form // of its requests
+	*model.Provider
+	// Failure answers with the server's own errors. It uses the value failure, with type, code, param, message, status and details.
 	Failure *Endpoint
 }
 
@@ -26,17 +25,24 @@ var llmFields = slices.Concat(model.Fields, policy.ResponseKeys[model.LLM](fault
 type llmDecoder struct {
 	*model.LLM
 	*model.Provider
-	failure *Endpoint
-	d       table.Decoder
+	policy.Group        // with the provider's own fault
+	base         string // one of Bases
+	failure      *Endpoint
+	d            table.Decoder
 }
 
 func decodeLLM(d *table.Decoder, v table.Value) (m *model.LLM, all []Endpoint) {
 	m = model.Decode(d, v, llmFields)
 	c := table.Check(m.Pos, m.Key, v.Node, d.Reported)
-	if provider := model.Open(m.Provider); provider != nil {
-		l := llmDecoder{LLM: m, Provider: provider}
-		all = l.endpoints(c)
-		d.AddAll(l.d.Problems)
+	checkFault(c, m.Fault, AsData, []string{"fault"})
+	declared := m.Group
+	for _, name := range model.Providers {
+		if provider := model.Open(name); provider != nil && (m.Provider == name || m.Provider == model.AllProviders) {
+			l := llmDecoder{LLM: m, Provider: provider, Group: declared}
+			all = append(all, l.endpoints(c)...)
+			m.Group = l.Group
+			d.AddAll(l.d.Problems)
+		}
 	}
 	m.Check(c)
 	d.AddAll(c.Problems)
@@ -45,23 +51,35 @@ func decodeLLM(d *table.Decoder, v table.Value) (m *model.LLM, all []Endpoint) {
 
 // endpoints returns the endpoints of the model: for each path, those that refuse requests come first.
 func (l *llmDecoder) endpoints(c *table.Checker) (all []Endpoint) {
-	if checkFault(c, l.Fault, AsData, []string{"fault"}); l.Fault != nil && l.Fault.Item == nil {
+	if l.Fault != nil && l.Fault.Item == nil {
 		var s itemForm
 		table.Fill(&l.d, l.File.Get("error"), "error", faultItemFields, &s)
-		l.Fault.Item = &s.StreamItem
+		own := *l.Fault
+		own.Item, l.Fault = &s.StreamItem, &own
 	}
 	for i, o := range l.Outcomes {
 		if _, known := l.Statuses.Of(o.Status); !known && o.Status != 0 {
-			c.Warn(l.LLM.Provider+" does not answer with this status", fmt.Sprintf("outcomes[%d]", i), "status")
+			c.Warn(l.Name+" does not answer with this status", fmt.Sprintf("outcomes[%d]", i), "status")
 		}
 	}
 	failure := l.endpoint(syntax.NewMap().SetText("path", "/").Set("response", syntax.NewMap().Set("body", l.File.Get("failure"))), "")
 	l.failure = &failure
+	for _, l.base = range l.Bases {
+		all = append(all, l.below()...)
+	}
+	return all
+}
+
+// below returns the endpoints below a base.
+func (l *llmDecoder) below() (all []Endpoint) {
 	refused := map[string]bool{}
 	for _, n := range l.File.Get("endpoints").Items {
 		form, declared := n.Get("form").AsText(), n.Get("endpoint")
-		if at := declared.Get("method").AsText() + declared.Get("path").AsText(); !refused[at] {
-			refused[at] = true
+		if l.base != l.Bases[0] && l.LLM.Provider == model.AllProviders && declared.Get("method") == nil {
+			continue // another provider has it
+		}
+		if !refused[form] {
+			refused[form] = true
 			all = append(all, l.refusals(form, declared)...)
 		}
 		e := l.endpoint(declared, form)
@@ -92,41 +110,62 @@ func (l *llmDecoder) refusals(form string, of *syntax.Node) (all []Endpoint) {
 // failing returns the response for an error.
 func (l *llmDecoder) failing(s model.Status) *syntax.Node {
 	body := l.File.Get("failure").Clone()
-	for name, value := range map[string]string{"type": s.Type, "code": s.Code, "param": s.Param, "message": s.Message} {
-		replace(body, "{{failure."+name+"}}", value)
-	}
-	n := syntax.NewMap().Set("status", syntax.NewNumber(fmt.Sprint(s.Status))).Set("body", body)
-	if s.Status == 429 {
+	status, details := syntax.NewNumber(fmt.Sprint(s.Status)), syntax.NewList()
+	n := syntax.NewMap().Set("status", status).Set("body", body)
+	if s.Status == 429 && l.Retry == "" {
 		n.Make("headers").SetText("Retry-After", "1")
+	} else if s.Status == 429 {
+		details.Items = append(details.Items, syntax.NewMap().SetText("@type", l.Retry).SetText("retryDelay", "1s"))
+	}
+	replace(body, "{{failure.status}}", status)
+	replace(body, "{{failure.details}}", details)
+	for name, value := range map[string]string{"type": s.Type, "code": s.Code, "param": s.Param, "message": s.Message} {
+		text := syntax.NewText(value)
+		if value == "" {
+			text.Kind = syntax.NullNode
+		}
+		replace(body, "{{failure."+name+"}}", text)
 	}
 	return n
 }
 
-// replace replaces a text in a node; an empty value is null.
-func replace(n *syntax.Node, text, value string) {
+// replace replaces a text in a node.
+func replace(n *syntax.Node, text string, value *syntax.Node) {
 	for _, e := range n.Entries {
 		replace(e.Value, text, value)
 	}
-	if n.AsText() != text {
-		return
-	}
-	if n.Text.Value = value; value == "" {
-		n.Kind = syntax.NullNode
+	if n.AsText() == text {
+		*n = *value
 	}
 }
 
 // endpoint decodes an endpoint, and adds what all endpoints of the provider have.
 func (l *llmDecoder) endpoint(n *syntax.Node, form string) Endpoint {
 	n = n.Clone() // it may be in several places
+	if f := l.Forms[form]; f != nil {
+		l.require(n, f.If)
+	}
+	if l.LLM.Provider == model.AllProviders && l.Among != "" && n.Get("method").AsText() == "" {
+		l.require(n, "header-params."+l.Among)
+	}
 	let, headers := n.Make("let"), n.Get("response").Make("headers")
 	let.Entries = slices.Concat(l.File.Get("let").Entries, let.Entries)
 	headers.Entries = slices.Concat(l.File.Get("headers").Entries, headers.Entries)
 	e := Endpoint{Pos: l.Pos, Key: l.Key}
 	table.Fill(&l.d, n, l.Key, EndpointFields, &e)
-	e.Path.Value = l.Path + l.Base + e.Path.Value
+	e.Path.Value = l.Path + l.base + e.Path.Value
 	Finish(&l.d, &e, l.Key, n)
-	e.Host, e.LLM = l.Host, &LLM{l.LLM, l.Forms[form], l.Base, l.Statuses, l.failure}
+	e.Host, e.LLM = l.Host, &LLM{l.LLM, l.Forms[form], l.Provider, l.failure}
 	return e
+}
+
+// require adds to what is to hold for the requests of an endpoint.
+func (l *llmDecoder) require(n *syntax.Node, condition string) {
+	if declared := n.Get("if").AsText(); declared != "" && condition != "" {
+		n.SetText("if", "("+declared+") and "+condition)
+	} else if condition != "" {
+		n.SetText("if", condition)
+	}
 }
 
 // paced gives an endpoint that answers what the model declares for it.

@@ -68,7 +68,7 @@ const (
 
 // Fields are the keys of a model, without those of its policies. The slice must not be modified.
 var Fields = []table.Field[LLM]{
-	table.Of[LLM](table.Row{Key: "provider", Doc: "whose API it is", Required: true, Kinds: table.Texts, Enum: Providers}),
+	table.Of[LLM](table.Row{Key: "provider", Doc: "whose API it is; all is that of each", Required: true, Kinds: table.Texts, Enum: Providers}),
 	table.Of[LLM](table.Row{Key: "path", Doc: "the path before that of the provider, such as /openai; none by default", Kinds: table.Texts, Pattern: "^/[^/]", Form: "a path such as /openai",
 		Is: func(text string) bool { return len(text) > 1 && text[0] == '/' && text[1] != '/' }}),
 	table.By[LLM](table.Row{Key: "host", Doc: "the host to answer for; any by default", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},

@@ -8,7 +8,10 @@ import (
 )
 
 // Providers are the names of the providers. The slice must not be modified.
-var Providers = []string{"openai", "anthropic"}
+var Providers = []string{"anthropic", "openai", "gemini", AllProviders}
+
+// AllProviders stands for all of them together.
+const AllProviders = "all"
 
 //go:embed providers
 var providers embed.FS
@@ -18,9 +21,12 @@ var providers embed.FS
 // item that the fault error sends; failure, the body of errors; and endpoints, each with its form. With whole, the
 // items of a stream are sent as one body when the last one is due.
 type Provider struct {
+	Name     string `json:"-"`
 	File     *syntax.Node
-	Base     string // the path before the paths of the endpoints
+	Bases    []string // the paths before the paths of the endpoints
+	Among    string   // of several providers, requests with this header are for this one; "" for none
 	Statuses Statuses
+	Retry    string   // the type of what says when to try again in the details of errors; "" for a header
 	Refusals []Status // errors that depend on the request: of a form, or of all forms
 	Forms    map[string]*Form
 }
@@ -39,10 +45,13 @@ type Status struct {
 // Form says where in a request stands what it asks for: names of members, with a dot before those of members of
 // members.
 type Form struct {
-	InPath      bool     `json:"in-path"` // the model is the last parameter of the path, and there is no body
-	Messages    string   // a list of messages, each with role and content; "" for a request without
-	Inputs      string   // a list of texts, each of which is answered, or one; "" for a request without
-	Dimensions  int      // of the vectors that answer to inputs
+	If          string // what is to hold for its requests in addition; "" for nothing
+	InPath      bool   `json:"in-path"` // the model is the last parameter of the path, before a colon if there is a body
+	Streams     bool   // all its requests ask for a stream
+	Messages    string // a list of messages, each with role and content; "" for a request without
+	Inputs      string // a list of texts, each of which is answered, or one; "" for a request without
+	Dimensions  int    // of the vectors that answer to inputs, unless the request or an input gives Size
+	Size        string
 	AnyModel    bool     `json:"any-model"` // whatever models are declared
 	System      string   // a text for the system
 	SystemRoles []string `json:"system-roles"` // of messages for the system
@@ -60,7 +69,7 @@ func Open(name string) *Provider {
 		return nil
 	}
 	docs, _ := syntax.Read(file, content) // there are no errors: a test reads all files
-	p := &Provider{File: docs[0]}
+	p := &Provider{Name: name, File: docs[0]}
 	_ = json.Unmarshal([]byte(p.File.JSON(true, nil).Value), p) // the same
 	return p
 }

@@ -1,7 +1,12 @@
 package compile
 
 import (
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/valyala/fasthttp"
 
 	"mockserver/config/item"
 	"mockserver/config/model"
@@ -50,7 +55,13 @@ func (c *Compiler) model(e *item.Endpoint, scope *renderer.Scope) (form *ErrorFo
 // ErrorForm returns the form of the server's own errors for a request that no endpoint matches; nil for the general one.
 func (sn *Snapshot) ErrorForm(r *matcher.Request) *ErrorForm {
 	for _, f := range sn.errorForms {
-		if strings.HasPrefix(string(r.Path()), f.of.LLM.Path+f.of.LLM.Base+"/") && matcher.HostCovers(f.of.Host, r.HostName()) {
+		m := f.of.LLM
+		if _, meant := r.Header(m.Among); !meant && m.LLM.Provider == model.AllProviders && m.Among != "" {
+			continue
+		}
+		if matcher.HostCovers(f.of.Host, r.HostName()) && slices.ContainsFunc(m.Bases, func(base string) bool {
+			return strings.HasPrefix(string(r.Path()), m.Path+base+"/")
+		}) {
 			return f
 		}
 	}
@@ -64,7 +75,12 @@ func (f *ErrorForm) Dress(p *reply.Reply, r *matcher.Request, texts []byte) []by
 	if s.Code == "" {
 		s.Code = p.Refusal.Code
 	}
-	b := []byte(`{"param":null`)
+	b := append(strconv.AppendInt([]byte(`{"param":null,"status":`), int64(p.Status), 10), `,"details":[`...)
+	if wait, ok := p.HeaderValue(fasthttp.HeaderRetryAfter); ok && f.of.LLM.Retry != "" {
+		b = fmt.Appendf(b, `{"@type":%q,"retryDelay":"%ss"}`, f.of.LLM.Retry, wait)
+		p.Fields = slices.DeleteFunc(p.Fields, func(f reply.Field) bool { return f.Name == fasthttp.HeaderRetryAfter })
+	}
+	b = append(b, ']')
 	for _, m := range [...][2]string{{"type", s.Type}, {"code", s.Code}, {"message", p.Refusal.Message}} {
 		b = syntax.AppendJSON(append(syntax.AppendJSON(append(b, ','), m[0]), ':'), m[1])
 	}

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/base64"
 	"encoding/binary"
@@ -67,7 +68,7 @@ func (m *Model) Answer(r *matcher.Request) {
 		finish = "stop-sequence"
 	}
 	b := append(r.Model.Value.Raw[:len(r.Model.Value.Raw)-1], `,"answer":[`...)
-	tokens := 0
+	tokens, pieces := 0, []byte(nil)
 	for text = text[:end]; len(text) > 0; {
 		size, n := 0, 1
 		if m.perDelta != nil {
@@ -78,9 +79,16 @@ func (m *Model) Answer(r *matcher.Request) {
 			tokens++
 		}
 		b = append(view.AppendString(b, text[:size]), ',')
+		if m.Streams { // each with the tokens up to its end
+			pieces = appendNumber(appendText(append(pieces, '{'), "text", text[:size]), "tokens", tokens)
+			pieces = append(pieces[:len(pieces)-1], "},"...)
+		}
 		text = text[size:]
 	}
 	b = append(bytes.TrimSuffix(b, []byte(",")), "],"...)
+	if m.Streams {
+		b = append(append(append(b, `"pieces":[`...), bytes.TrimSuffix(pieces, []byte(","))...), "],"...)
+	}
 	b = appendNumber(b, "answer-tokens", tokens)
 	b = appendNumber(b, "total-tokens", number(r, "prompt-tokens")+tokens)
 	b = appendRaw(b, "finish", `"`+finish+`"`)
@@ -160,7 +168,13 @@ const mostDimensions = 10_000
 // numbers, or in base64 their 32 bits, the lowest first.
 func (m *Model) vectors(b []byte, r *matcher.Request) []byte {
 	dimensions := m.Dimensions
-	if n, err := strconv.Atoi(string(field(r, "dimensions").Raw)); err == nil && n > 0 {
+	asked := field(r, cmp.Or(m.Size, "dimensions"))
+	for one := range elements(field(r, m.Inputs)) {
+		if asked.Kind == view.Missing {
+			asked = one.Member(m.Size)
+		}
+	}
+	if n, err := strconv.Atoi(string(asked.Raw)); err == nil && n > 0 {
 		dimensions = min(n, mostDimensions)
 	}
 	coded := string(field(r, "encoding_format").Raw) == `"base64"`

@@ -89,6 +89,9 @@ func (m *Model) read(b []byte, r *matcher.Request) []byte {
 	name := r.Extend(field(r, "model").AppendText(r.Arena))
 	if m.InPath {
 		name = r.Param(len(r.Params()) - 1)
+		if end := bytes.LastIndexByte(name, ':'); end >= 0 && (m.Messages != "" || m.Inputs != "") {
+			name = name[:end]
+		}
 	}
 	known := m.AnyModel || m.Messages == "" && m.Inputs == "" && !m.InPath || slices.ContainsFunc(m.declared.Models, func(known string) bool {
 		return known == model.AnyModel || known == string(name)
@@ -100,7 +103,7 @@ func (m *Model) read(b []byte, r *matcher.Request) []byte {
 	b = appendRaw(b, "models", m.models)
 	b = appendText(b, "key", key)
 	b = appendRaw(b, "authorized", strconv.FormatBool(m.declared.Auth == "" || len(key) > 0))
-	b = appendRaw(b, "stream", strconv.FormatBool(string(field(r, "stream").Raw) == "true"))
+	b = appendRaw(b, "stream", strconv.FormatBool(m.Streams || string(field(r, "stream").Raw) == "true"))
 	switch c := (conversation{Request: r}); {
 	case m.Inputs != "":
 		return m.tokensOf(m.inputs(b, &c), &c)
@@ -143,6 +146,9 @@ func (m *Model) inputs(b []byte, c *conversation) []byte {
 	b = append(b, `"inputs":[`...)
 	for one := range elements(field(c.Request, m.Inputs)) {
 		var text []byte
+		if content := one.Member("content"); content.Kind != view.Missing {
+			one = content
+		}
 		c.add(one, &text)
 		b = append(view.AppendString(b, text), ',')
 	}
@@ -172,10 +178,9 @@ func (c *conversation) read(messages view.Value, systemRoles []string) {
 		c.add(one.Member("content"), &text)
 		c.add(one.Member("parts"), &text)
 		switch role := one.Member("role"); {
-		case role.Kind != view.String:
-		case slices.ContainsFunc(systemRoles, role.Equals):
+		case role.Kind == view.String && slices.ContainsFunc(systemRoles, role.Equals):
 			c.system = text
-		case role.Equals("user") && len(text) > 0: // not a result of a tool
+		case len(text) > 0 && (role.Kind == view.Missing || role.Kind == view.String && role.Equals("user")): // not a result of a tool
 			c.prompt = text
 			c.turn++
 		}

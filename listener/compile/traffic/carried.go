@@ -45,7 +45,7 @@ func Shared[T any](k *Carried, e *item.Endpoint, made string, fresh func() *T) *
 	if e.LLM == nil {
 		return Keep(k, e, made, fresh)
 	}
-	id := carriedKey{common: sha256.Sum256([]byte(strings.Join([]string{made, e.LLM.Provider, e.Host, e.LLM.Path}, "\x00")))}
+	id := carriedKey{common: sha256.Sum256([]byte(strings.Join([]string{made, e.LLM.LLM.Provider, e.Host, e.LLM.Path}, "\x00")))}
 	if has, ok := k.now[id].(*T); ok {
 		return has
 	}

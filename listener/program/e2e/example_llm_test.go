@@ -16,4 +16,8 @@ func TestExamples_LLM(t *testing.T) {
 	if !strings.Contains(got.Body, `"text":"Say "`) {
 		t.Errorf("%d %s", got.Status, got.Body)
 	}
+	got = p.Do("POST", "/gemini/v1beta/models/gemini-flash:streamGenerateContent?alt=sse", `{"contents": [{"parts": [{"text": "Say hello"}]}]}`)
+	if _, all := modelEvents(t, got.Body); got.Status != 200 || len(all) < 2 {
+		t.Errorf("%d %s", got.Status, got.Body)
+	}
 }
