@@ -90,7 +90,7 @@ func (f *flow) step(b []byte, room bool) (out []byte, ended bool) {
 		b = f.appendSecond(b, now)
 	}
 	if f.stream.Whole {
-		return f.stepWhole(b, now, room)
+		return f.stepWhole(b, now)
 	}
 	if !f.headed {
 		if now.Before(f.head) {

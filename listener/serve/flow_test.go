@@ -240,6 +240,26 @@ func TestFlow_NoLatency(t *testing.T) {
 	})
 }
 
+// An answer that is sent as a whole needs no room in the window of its client: waiting for that is left to its stream.
+func TestFlow_WholeWithoutRoom(t *testing.T) {
+	s := newServer(t, compile.Options{})
+	if err := s.Apply(config.Parse("m.yml", []byte("- llm: {provider: openai, answer: {text: Hi}}"))); err != nil {
+		t.Fatal(err)
+	}
+	var x wire.Exchange
+	x.Request.SetRequestURI("/v1/chat/completions")
+	x.Request.Header.SetHost("a")
+	x.Request.Header.SetMethod("POST")
+	x.Request.SetBodyString(`{"model": "a", "messages": [{"role": "user", "content": "Hello"}]}`)
+	c := receive(asReceived(&x))
+	if s.serve(c); c.flow == nil {
+		t.Fatalf("the reply is %d %s", c.Reply.Status, c.Reply.Body)
+	}
+	if b, ended := c.flow.step(nil, false); !ended || !strings.Contains(string(b), `"Hi"`) {
+		t.Errorf("got %q, ended: %t", b, ended)
+	}
+}
+
 // Without faults no stream is cut, and no item of one.
 func TestFlow_NoFaults(t *testing.T) {
 	s := newServer(t, compile.Options{NoFaults: true})

@@ -7,8 +7,9 @@ import (
 	"mockserver/listener/protocol/wire"
 )
 
-// stepWhole does what step does for a stream whose items are sent as one body: when the last one is due.
-func (f *flow) stepWhole(b []byte, now time.Time, room bool) (out []byte, ended bool) {
+// stepWhole does what step does for a stream whose items are sent as one body: when the last one is due. It needs no
+// room, since a stream of HTTP/2 sends such a body as that of any other reply.
+func (f *flow) stepWhole(b []byte, now time.Time) (out []byte, ended bool) {
 	c := f.call
 	switch due := f.dueAt(); {
 	case !f.ready && f.clock != nil && now.Before(due): // its share begins with the first item
@@ -20,10 +21,6 @@ func (f *flow) stepWhole(b []byte, now time.Time, room bool) (out []byte, ended 
 	due := f.dueAt()
 	if f.sent.End == "" && now.Before(due) {
 		return f.wait(b, now, due), false
-	}
-	if !room {
-		f.until = now
-		return b, false
 	}
 	if f.sent.End == "" {
 		f.sent.End, c.Reply.Body = record.EndComplete, f.body
