@@ -114,8 +114,8 @@ func (c *call) waiter() places.Waiter {
 	return c.peer
 }
 
-// spoil applies a fault to the reply, including headers that are added later. It reports whether the request's place is freed once the reply is
-// sent; if not, the caller must free it.
+// spoil applies a fault to the reply, including headers that are added later. It reports whether the request's place is
+// freed once the reply is sent; if not, the caller must free it.
 func (c *call) spoil(f *traffic.Fault, held *traffic.Capacity) (leaves bool) {
 	if c.peer == nobody {
 		return false

@@ -105,7 +105,7 @@ func (c *call) nextPiece(b []byte) (n int, err error) {
 	}
 	second := x.counted > 0
 	if !second && x.isFaulty(false) {
-		c.strike(nil)
+		c.applyFault(nil)
 	}
 	switch {
 	case second:
@@ -192,7 +192,7 @@ func (c *call) countEvents(b []byte, err error) (n int, _ error) {
 		}
 	}
 	if f := x.fault; err == io.EOF && f != nil && (x.isFaulty(false) || f.Kind == policy.FaultTruncate && !f.OnlyStreams) {
-		c.strike(nil) // also at the end of a shorter answer, which the client must not take for complete
+		c.applyFault(nil) // also at the end of a shorter answer, which the client must not take for complete
 		err = nil
 	}
 	return n, err
@@ -205,13 +205,13 @@ func (c *call) replace(b []byte) (n int) {
 		if n = x.split.Next(b); n == 0 { // more of it would follow
 			n = len(b) + 1
 		}
-		c.strike(nil)
+		c.applyFault(nil)
 		return n / 2
 	}
 	var cursor stream.Cursor
 	cursor.BeginAt(x.source.Failing, x.items, &c.Request)
 	x.items++
-	if c.strike(cursor.Append(nil, &c.Request)); c.Stopped != nil {
+	if c.applyFault(cursor.Append(nil, &c.Request)); c.Stopped != nil {
 		f, err := c.server.unfinished(c.Stopped)
 		c.server.logServerError(f, x.source, err)
 		x.rest, x.over, x.end, c.Stopped = nil, errCut, record.EndBroken, nil
@@ -219,8 +219,8 @@ func (c *call) replace(b []byte) (n int) {
 	return 0
 }
 
-// strike makes the fault come: rest is sent instead of what the upstream still sends.
-func (c *call) strike(rest []byte) {
+// applyFault makes the fault happen: rest is sent instead of what the upstream still sends.
+func (c *call) applyFault(rest []byte) {
 	x, f := c.passing, c.passing.fault
 	switch x.over = io.EOF; {
 	case f.Stalls:
