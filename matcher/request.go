@@ -69,8 +69,9 @@ type Request struct {
 
 // Model is what a request asks of a language model, as an object. It has its own memory.
 type Model struct {
-	By    any // what has read it; nil before
-	Value json.Value
+	By       any // what has read it; nil before
+	Value    json.Value
+	Answered bool // it has the answer, too
 }
 
 const (

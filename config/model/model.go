@@ -28,6 +28,7 @@ type LLM struct {
 	Answer   *Answer
 	Pace     *Pace
 	policy.Group
+	Limits   *Limits // nil for none
 	Outcomes []Outcome
 }
 
@@ -50,6 +51,13 @@ type Pace struct {
 	Opening  string          // OpeningAtOnce, or ""
 }
 
+// Limits says how much is answered, as the providers limit it. A request takes the tokens of its prompt, and of the
+// longest answer that it allows; what the answer does not use is given back.
+type Limits struct {
+	Key                                         string // LimitsByKey, or "" for all requests together
+	Requests, Tokens, InputTokens, OutputTokens policy.Quota
+}
+
 // Outcome is one of several outcomes: the answer, or an error of the provider.
 type Outcome struct {
 	Weight   float64
@@ -62,6 +70,7 @@ const (
 	AuthRequired  = "required"
 	OpeningAtOnce = "at-once"
 	PickNext      = "next"
+	LimitsByKey   = "llm.key"
 	// AnyModel stands for a model of any name.
 	AnyModel = "*"
 )
@@ -78,6 +87,7 @@ var Fields = []table.Field[LLM]{
 	table.Of[LLM](table.Row{Key: "cached", Doc: "the share of a prompt that counts as cached", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}),
 	table.Map[LLM](table.Row{Key: "answer", Doc: "what the model answers; an invented text by default", Form: "a map with tokens, text, file or echo"}, answerFields),
 	table.Map[LLM](table.Row{Key: "pace", Doc: "when the tokens are sent; all at once by default", Form: "a map with first, gap or shared"}, paceFields),
+	table.Map[LLM](table.Row{Key: "limits", Doc: "how much is answered, as the providers limit it", Form: "a map with requests, tokens, input-tokens or output-tokens"}, limitFields),
 	table.With(table.Row{Key: "outcomes", Doc: "how requests end: an outcome without a status is the answer", Kinds: table.Lists, Item: &table.Row{Kinds: table.Maps, Table: table.Rows(outcomeFields)}}, setOutcomes),
 }
 
@@ -87,6 +97,18 @@ var answerFields = []table.Field[Answer]{
 	table.With(table.Row{Key: "file", Doc: "a file of texts, one a line", Kinds: table.Texts, Filled: true}, setFile),
 	table.Of[Answer](table.Row{Key: "pick", Doc: "which line: random (the default), or next for one after the other", Kinds: table.Texts, Enum: []string{"random", PickNext}}),
 	table.Of[Answer](table.Row{Key: "echo", Doc: "true answers with the prompt", Kinds: table.Bools}),
+}
+
+var limitFields = []table.Field[Limits]{
+	table.Of[Limits](table.Row{Key: "key", Doc: "llm.key has limits for each key of requests; all requests have them together by default", Kinds: table.Texts, Enum: []string{LimitsByKey}}),
+	table.With(policy.QuotaRow("requests", "how many requests are answered, such as 500/m"),
+		func(d *table.Decoder, v table.Value, l *Limits) { l.Requests = policy.ReadQuota(d, v) }),
+	table.With(policy.QuotaRow("tokens", "how many tokens prompts and answers have together, such as 200000/m"),
+		func(d *table.Decoder, v table.Value, l *Limits) { l.Tokens = policy.ReadQuota(d, v) }),
+	table.With(policy.QuotaRow("input-tokens", "how many tokens prompts have"),
+		func(d *table.Decoder, v table.Value, l *Limits) { l.InputTokens = policy.ReadQuota(d, v) }),
+	table.With(policy.QuotaRow("output-tokens", "how many tokens answers have"),
+		func(d *table.Decoder, v table.Value, l *Limits) { l.OutputTokens = policy.ReadQuota(d, v) }),
 }
 
 var paceFields = []table.Field[Pace]{

@@ -26,7 +26,11 @@ type Provider struct {
 	Bases    []string // the paths before the paths of the endpoints
 	Among    string   // of several providers, requests with this header are for this one; "" for none
 	Statuses Statuses
-	Retry    string   // the type of what says when to try again in the details of errors; "" for a header
+	Retry    string // the type of what says when to try again in the details of errors; "" for a header
+	// Limit is the name of the headers of a limit, with {kind} such as tokens and {what}; "" for no headers. With
+	// Duration, a limit is reset after a time, otherwise at a time.
+	Limit    string
+	Duration bool
 	Refusals []Status // errors that depend on the request: of a form, or of all forms
 	Forms    map[string]*Form
 }

@@ -68,6 +68,33 @@ func RateRow(key, doc string) table.Row {
 	return table.Row{Key: key, Doc: doc, Kinds: table.Texts, Pattern: ratePattern, Form: "a number of items in a time, such as 200/s or 20000/m"}
 }
 
+// Quota is how many of something are allowed in a time.
+type Quota struct {
+	Most   int // 0 for no limit
+	Window time.Duration
+}
+
+const quotaPattern = `^([1-9][0-9]{0,8})/(s|m|h)$`
+
+var quotaText = regexp.MustCompile(quotaPattern)
+
+// QuotaRow returns the row of a key whose value is a quota that ReadQuota reads.
+func QuotaRow(key, doc string) table.Row {
+	return table.Row{Key: key, Doc: doc, Kinds: table.Texts, Pattern: quotaPattern, Form: "a whole number in a time, such as 500/m"}
+}
+
+// ReadQuota returns a quota. Any other value is reported.
+func ReadQuota(d *table.Decoder, v table.Value) (q Quota) {
+	parts := quotaText.FindStringSubmatch(v.Text.Value)
+	if parts == nil {
+		d.Refuse(v)
+		return q
+	}
+	q.Most, _ = strconv.Atoi(parts[1]) // it matches the pattern
+	q.Window = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[parts[2]]
+	return q
+}
+
 // Rate returns a rate above 0, a second. Any other value is reported.
 func Rate(d *table.Decoder, v table.Value) float64 {
 	parts := rateText.FindStringSubmatch(v.Text.Value)

@@ -97,7 +97,7 @@ func (s *Server) disturb(a *compile.Response, c *call, notify bool) {
 	w := &c.rest
 	w.rules, w.limit = a.Rules, limit
 	defer c.settle() // whatever the answer is
-	if !ok {
+	if !ok || a.Rules.Tokens != nil && !c.take(a) {
 		return
 	}
 	var chosen *compile.Response
@@ -108,7 +108,7 @@ func (s *Server) disturb(a *compile.Response, c *call, notify bool) {
 		}
 	}
 	begun := c.arrival()
-	if place := (traffic.Held{Capacity: a.Rules.Capacity}); place.Capacity != nil {
+	if place := (traffic.Held{Capacity: a.Rules.Capacity, Use: w.held.Use}); place.Capacity != nil {
 		if begun, ok = place.Enter(c.waiter(), begun, &c.Reply, &c.Trace); !ok {
 			return
 		}
@@ -142,6 +142,19 @@ func (s *Server) disturb(a *compile.Response, c *call, notify bool) {
 	} else {
 		s.proceed(c, false)
 	}
+}
+
+// take takes the tokens that a request uses. It reports whether the request is to be served; if not, it was answered.
+func (c *call) take(a *compile.Response) bool {
+	use := new(traffic.TokenUse)
+	use.Prompt, use.Most, use.Answer = a.Model.Tokens(&c.Request)
+	c.rest.limit.Use = use
+	if !a.Rules.Tokens.Take(use, &c.Request, &c.Reply) {
+		c.Trace.Limited = true
+		return false
+	}
+	c.rest.held.Use = use
+	return true
 }
 
 // respondDrawn makes the reply of an endpoint with rules, or the injected failure instead of it. It returns

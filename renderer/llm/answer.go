@@ -45,7 +45,10 @@ func Tokens(text []byte) (n int) {
 
 // Answer adds the answer to what the request asks for. It is made once for each request.
 func (m *Model) Answer(r *matcher.Request) {
-	m.Request(r)
+	if m.Request(r); r.Model.Answered {
+		return
+	}
+	defer func() { r.Model.Answered = true }()
 	mark := len(r.Arena)
 	if m.Inputs != "" {
 		m.set(r, append(m.vectors(r.Model.Value.Raw[:len(r.Model.Value.Raw)-1], r), "],"...))
@@ -94,6 +97,14 @@ func (m *Model) Answer(r *matcher.Request) {
 	b = appendRaw(b, "finish", `"`+finish+`"`)
 	m.set(r, appendRaw(b, "stop-sequence", stopped))
 	r.Arena = r.Arena[:mark]
+}
+
+// Tokens returns how many tokens the prompt of a request has, the longest answer that it allows, and its answer, which
+// it makes.
+func (m *Model) Tokens(r *matcher.Request) (prompt, most, answer int) {
+	m.Answer(r)
+	prompt, most, answer = number(r, "prompt-tokens"), number(r, "max-tokens"), number(r, "answer-tokens")
+	return prompt, max(most, answer), answer
 }
 
 // make returns the whole text of an answer.

@@ -36,6 +36,7 @@ func carriedCapacity(k *Carried, e *item.Endpoint) *Capacity {
 // Held is a place of a capacity that a request holds.
 type Held struct {
 	Capacity *Capacity // nil for none
+	Use      *TokenUse // of which the rest is given back; nil for none
 	begun    time.Time
 	Ends     time.Time // when the place is due to be freed; zero means when Leave is called
 }
@@ -67,6 +68,9 @@ func (h *Held) Waits(since time.Time, latency time.Duration) {
 
 // Leave frees the place, if there is one.
 func (h *Held) Leave() {
+	if h.Use != nil {
+		h.Use.giveBack()
+	}
 	if h.Capacity == nil {
 		return
 	}

@@ -96,7 +96,10 @@ func (s *shard) clear() {
 }
 
 // count counts a request at now, in nanoseconds from a base that is the same for all requests.
-func (q *quotas) count(key quotaKey, now int64) verdict {
+func (q *quotas) count(key quotaKey, now int64) verdict { return q.take(key, now, 1) }
+
+// take is like count, for so many tokens of a bucket. A number below 0 gives tokens back.
+func (q *quotas) take(key quotaKey, now int64, n int) verdict {
 	s := &q.shards[binary.LittleEndian.Uint64(key[:])%quotaShards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +121,7 @@ func (q *quotas) count(key quotaKey, now int64) verdict {
 		if !known {
 			u.count = q.max
 		}
-		v = q.fromBucket(s, id, u)
+		v = q.fromBucket(s, id, u, n)
 	case "fixed-window":
 		v = q.inWindow(s, id, u)
 	default:
@@ -235,10 +238,10 @@ func (q *quotas) inWindow(s *shard, id uint32, u *quota) verdict {
 	return verdict{admitted: true, remaining: q.max - u.count, full: left}
 }
 
-// fromBucket admits a request if a token is available. In each window, as many tokens as the limit
+// fromBucket admits a request if n tokens are available. In each window, as many tokens as the limit
 // says are added one after the other, and the bucket holds at most that many. The calculation uses
 // integers, so no token is ever early.
-func (q *quotas) fromBucket(s *shard, id uint32, u *quota) verdict {
+func (q *quotas) fromBucket(s *shard, id uint32, u *quota, n int) verdict {
 	window, most := uint64(q.window), uint64(q.max)
 	tokens := most
 	if since := uint64(s.now - u.last); since < window {
@@ -252,19 +255,30 @@ func (q *quotas) fromBucket(s *shard, id uint32, u *quota) verdict {
 		tokens, u.rest = most, 0
 	}
 	s.touch(id, u)
-	v := verdict{admitted: tokens > 0}
+	v := verdict{admitted: int64(tokens) >= int64(n)}
 	if v.admitted {
-		tokens--
+		if tokens = uint64(int64(tokens) - int64(n)); tokens >= most {
+			tokens, u.rest = most, 0
+		}
 	} else {
-		v.next = int64((window - u.rest + most - 1) / most)
+		v.next = q.filling(max(min(uint64(n), most), tokens)-tokens, u.rest)
 	}
 	u.count = uint32(tokens)
 	v.remaining = u.count
-	high, low := bits.Mul64(most-tokens, window)
-	low, borrow := bits.Sub64(low, u.rest, 0)
-	full, rest := bits.Div64(high-borrow, low, most)
-	if v.full = int64(full); rest > 0 {
-		v.full++
-	}
+	v.full = q.filling(most-tokens, u.rest)
 	return v
+}
+
+// filling returns how long a bucket takes to fill with so many tokens, of the first of which it has a part.
+func (q *quotas) filling(tokens, part uint64) int64 {
+	if tokens == 0 {
+		return 0
+	}
+	high, low := bits.Mul64(tokens, uint64(q.window))
+	low, borrow := bits.Sub64(low, part, 0)
+	takes, rest := bits.Div64(high-borrow, low, uint64(q.max))
+	if rest > 0 {
+		takes++
+	}
+	return int64(takes)
 }

@@ -361,3 +361,22 @@ func heapInUse() int64 {
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
+
+// Tokens are taken only if all are there, say when they will be, and are given back up to the limit.
+func TestQuotas_Take(t *testing.T) {
+	q := newQuotas("token-bucket", 10, 1000) // a token in 100
+	for i, c := range []struct {
+		now       int64
+		n         int
+		admitted  bool
+		remaining uint32
+		next      int64
+	}{
+		{0, 8, true, 2, 0}, {0, 3, false, 2, 100}, {50, 3, false, 2, 50}, {100, 3, true, 0, 0}, {100, -2, true, 2, 0}, {100, 20, false, 2, 800},
+		{100, -50, true, 10, 0}, {100, 20, false, 10, 0}, {100, 10, true, 0, 0},
+	} {
+		if v := q.take(numbered(1), c.now, c.n); v.admitted != c.admitted || v.remaining != c.remaining || v.next != c.next {
+			t.Errorf("%d: got %+v, want %+v", i, v, c)
+		}
+	}
+}

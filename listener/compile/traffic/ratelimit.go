@@ -55,6 +55,7 @@ type LimitResult struct {
 	limiter *Limiter // nil for an endpoint without a limit
 	verdict
 	now time.Time
+	Use *TokenUse // nil for an endpoint without limits of tokens
 }
 
 // Admit counts a request, and reports whether it is to be served; a request over the limit has been
@@ -92,6 +93,9 @@ const (
 // Write adds the headers of the limit to a reply that is otherwise complete. Headers that the reply
 // already has are kept.
 func (st *LimitResult) Write(p *reply.Reply) {
+	if st.Use != nil {
+		st.Use.write(p)
+	}
 	if st.limiter == nil {
 		return
 	}

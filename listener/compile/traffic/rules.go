@@ -16,9 +16,10 @@ import (
 // Rules decide what happens to the requests to an endpoint in addition to its response: they apply
 // its rate limit and capacity, and choose one of its outcomes, with a latency and a fault.
 type Rules struct {
-	Capacity *Capacity // nil if none
-	limit    *Limiter  // nil if none
-	outcomes []outcome // at least one
+	Capacity *Capacity    // nil if none
+	limit    *Limiter     // nil if none
+	Tokens   *TokenLimits // nil if none
+	outcomes []outcome    // at least one
 	// shares are the cumulative weights of the outcomes, as parts of the total; nil if the outcomes
 	// are chosen in turn.
 	shares []float64
@@ -51,13 +52,13 @@ type Options struct {
 
 // Declared reports whether an endpoint declares rules.
 func Declared(e *item.Endpoint) bool {
-	return len(e.Responses) > 0 || e.Group != (policy.Group{}) || e.Response.Pace != nil
+	return len(e.Responses) > 0 || e.LLM != nil && e.LLM.Limits != nil && e.Response.HasStream() || e.Group != (policy.Group{}) || e.Response.Pace != nil
 }
 
 // NewRules compiles the rules of an endpoint. The parameters are those of the endpoint's path.
 func NewRules(e *item.Endpoint, params []string, counts *Counts, o Options) *Rules {
 	r := &Rules{
-		limit: NewLimiter(e, params, o), Capacity: carriedCapacity(o.Carried, e),
+		limit: NewLimiter(e, params, o), Capacity: carriedCapacity(o.Carried, e), Tokens: newTokenLimits(e, o),
 		seed: o.Seed, counts: counts, noLatency: o.NoLatency, noFaults: o.NoFaults,
 	}
 	name := record.Name(e)
