@@ -240,10 +240,11 @@ func TestFlow_NoLatency(t *testing.T) {
 	})
 }
 
-// An answer that is sent as a whole needs no room in the window of its client: waiting for that is left to its stream.
-func TestFlow_WholeWithoutRoom(t *testing.T) {
+// wholeReply returns the flow of a reply that is sent as one body, of a language model with further properties.
+func wholeReply(t *testing.T, more string) *flow {
+	t.Helper()
 	s := newServer(t, compile.Options{})
-	if err := s.Apply(config.Parse("m.yml", []byte("- llm: {provider: openai, answer: {text: Hi}}"))); err != nil {
+	if err := s.Apply(config.Parse("m.yml", []byte("- llm: {provider: openai, answer: {text: Hi}"+more+"}"))); err != nil {
 		t.Fatal(err)
 	}
 	var x wire.Exchange
@@ -255,8 +256,27 @@ func TestFlow_WholeWithoutRoom(t *testing.T) {
 	if s.serve(c); c.flow == nil {
 		t.Fatalf("the reply is %d %s", c.Reply.Status, c.Reply.Body)
 	}
-	if b, ended := c.flow.step(nil, false); !ended || !strings.Contains(string(b), `"Hi"`) {
+	return c.flow
+}
+
+// An answer that is sent as a whole needs no room in the window of its client: waiting for that is left to its stream.
+func TestFlow_WholeWithoutRoom(t *testing.T) {
+	if b, ended := wholeReply(t, "").step(nil, false); !ended || !strings.Contains(string(b), `"Hi"`) {
 		t.Errorf("got %q, ended: %t", b, ended)
+	}
+}
+
+// An answer that is sent as a whole is truncated in its middle, and comes when the last byte of a slow body would.
+func TestFlow_WholeWithFault(t *testing.T) {
+	f := wholeReply(t, ", fault: {type: truncate}")
+	b, ended := f.step(nil, true)
+	if n := len(f.call.Reply.Body); !ended || !f.isBroken() || len(b) != n/2 || n == 0 || f.call.Trace.Fault != "truncate" {
+		t.Errorf("got %q of %d bytes, ended: %t, broken: %t, fault %q", b, n, ended, f.isBroken(), f.call.Trace.Fault)
+	}
+	f = wholeReply(t, ", fault: {type: slow-body, bytes-per-second: 1}")
+	b, ended = f.step(nil, true)
+	if took, n := f.until.Sub(f.begun), len(f.body); ended || len(b) > 0 || n == 0 || took != time.Duration(n)*time.Second {
+		t.Errorf("%d bytes at 1 byte a second are due after %v", n, took)
 	}
 }
 

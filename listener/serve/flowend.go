@@ -31,7 +31,7 @@ func (f *flow) fail() {
 
 // isBroken reports whether the client is to notice that the reply is incomplete.
 func (f *flow) isBroken() bool {
-	return (f.sent.End == record.EndBroken || f.sent.End == record.EndFault && f.fault.Breaks) && !f.whole
+	return f.sent.End == record.EndBroken && !f.whole || f.sent.End == record.EndFault && f.fault.Breaks
 }
 
 // finish ends the reply: it passes the place on, sends the webhooks, and records the request.

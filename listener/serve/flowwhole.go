@@ -24,6 +24,9 @@ func (f *flow) stepWhole(b []byte, now time.Time) (out []byte, ended bool) {
 	}
 	if f.sent.End == "" {
 		f.sent.End, c.Reply.Body = record.EndComplete, f.body
+		if f.fault != nil && f.fault.Kind == wire.Truncate {
+			f.sent.End, c.fault, c.Trace.Fault = record.EndFault, f.fault, f.fault.Kind
+		}
 	}
 	f.headed, f.whole, f.coded = true, true, false
 	f.reach(now, due)
@@ -33,12 +36,14 @@ func (f *flow) stepWhole(b []byte, now time.Time) (out []byte, ended bool) {
 	b = append(f.appendHead(b), c.Reply.Sent(false)...)
 	if _, is := c.peer.(*wire.Connection); !is { // a stream of HTTP/2 sends the reply, and owns the buffer
 		c.Reply.Body, c.Reply.Rendered = b[begin:], true
+	} else if f.sent.End == record.EndFault {
+		b = b[:len(b)-(len(f.body)+1)/2]
 	}
 	f.body = f.body[:0]
 	return b, true
 }
 
-// collect makes the body of all items, and determines when the last one is due.
+// collect makes the body of all items, and determines when the last one is due, and the last byte of a slow body.
 func (f *flow) collect() {
 	c := f.call
 	f.ready = true
@@ -48,6 +53,9 @@ func (f *flow) collect() {
 	for ; f.item != nil && c.Stopped == nil; f.next() {
 		f.body = f.cursor.Append(f.body, &c.Request)
 		f.sent.Items++
+	}
+	if f.speed > 0 {
+		f.free = f.head.Add(time.Duration(float64(len(f.body)) / float64(f.speed) * float64(time.Second)))
 	}
 	if c.Stopped != nil {
 		items := f.sent.Items
