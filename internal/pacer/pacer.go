@@ -15,7 +15,7 @@ import (
 // Waiter is something that waits.
 type Waiter interface {
 	// Due is called once the time has come, by a goroutine on which others wait: it must not block. What it returns,
-	// unless nil, is called after others that are due.
+	// unless nil, is flushed once others that are due have been called.
 	Due() Flusher
 }
 
