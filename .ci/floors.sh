@@ -288,6 +288,7 @@ mockserver/renderer/stream -> mockserver/matcher
 mockserver/renderer/stream -> mockserver/renderer
 mockserver/renderer/stream -> mockserver/renderer/value
 mockserver/renderer/llm -> mockserver/config/model
+mockserver/renderer/llm -> mockserver/config/openapi
 mockserver/renderer/llm -> mockserver/config/policy
 mockserver/renderer/llm -> mockserver/config/syntax
 mockserver/renderer/llm -> mockserver/matcher

@@ -16,7 +16,8 @@ import (
 )
 
 // chat is a form of requests.
-var chat = &model.Form{Messages: "messages", SystemRoles: []string{"system"}, MaxTokens: []string{"deep.most", "max_tokens"}, Stop: "stop", Tools: "tools", ToolName: "function.name"}
+var chat = &model.Form{Messages: "messages", SystemRoles: []string{"system"}, MaxTokens: []string{"deep.most", "max_tokens"}, Stop: "stop", Tools: "tools", ToolName: "function.name", ToolSchema: []string{"function.none", "function.parameters"},
+	ToolChoice: "choice", ToolChosen: "name", OneTool: []string{"parallel", "false"}, Schema: []string{"schema"}, JSON: []string{"form", "json"}}
 
 // modelOf returns a model with an answer.
 func modelOf(t testing.TB, answer model.Answer) *llm.Model {
@@ -39,6 +40,16 @@ type asked struct {
 	Total                      int `json:"total-tokens"`
 	Finish                     string
 	Stop                       *string `json:"stop-sequence"`
+	Thinking                   []string
+	Reasoning                  int `json:"reasoning-tokens"`
+	Content                    bool
+	Block                      int `json:"text-block"`
+	Calls                      []struct {
+		Index, Block int
+		ID, Name     string
+		Pieces       []string
+		Input        json.RawMessage
+	}
 }
 
 // answered returns the value for a request with a body.
@@ -79,6 +90,7 @@ func TestModel_ReadsRequests(t *testing.T) {
 			t.Errorf("%s: the answer is %q", body, got.Answer)
 		}
 		got.Answer, got.Tools, got.Total, got.Stop, want.Total = nil, nil, 0, nil, 0
+		got.Thinking, got.Calls, want.Content = nil, nil, true
 		if gotText, wantText := shown(got), shown(want); gotText != wantText {
 			t.Errorf("%s:\ngot  %s\nwant %s", body, gotText, wantText)
 		}

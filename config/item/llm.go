@@ -170,6 +170,9 @@ func (l *llmDecoder) require(n *syntax.Node, condition string) {
 
 // paced gives an endpoint that answers what the model declares for it.
 func (l *llmDecoder) paced(e *Endpoint) {
+	if t := l.Answer.Thinking; t != nil && t.Pace != nil {
+		slow(e.Response.Items, t.Pace.Gap)
+	}
 	e.Group, e.Response.Pace = l.Group, &Pace{First: l.Pace.First, Gap: l.Pace.Gap, Shared: l.Pace.Shared}
 	if l.Pace.Opening == model.OpeningAtOnce && !e.Response.Whole {
 		e.Response.Pace.Head = HeadAtOnce
@@ -180,5 +183,15 @@ func (l *llmDecoder) paced(e *Endpoint) {
 			response = l.endpoint(syntax.NewMap().SetText("path", "/").Set("response", l.failing(s)), "").Response
 		}
 		e.Responses = append(e.Responses, Outcome{Key: fmt.Sprintf("%s.outcomes[%d]", l.Key, i), Weight: o.Weight, Weighted: o.Weighted, Response: response})
+	}
+}
+
+// slow gives the items for thinking, in a list of items, a gap of their own.
+func slow(items []StreamItem, gap *policy.Latency) {
+	for i := range items {
+		if items[i].For.Value == "piece in llm.thinking" {
+			items[i].After = gap
+		}
+		slow(items[i].Items, gap)
 	}
 }

@@ -27,9 +27,18 @@ type LLM struct {
 	Cached   float64
 	Answer   *Answer
 	Pace     *Pace
+	Tools    []Tool
 	policy.Group
 	Limits   *Limits // nil for none
 	Outcomes []Outcome
+}
+
+// Tool is a rule for the call of a tool: instead of the answer, unless it has a Text.
+type Tool struct {
+	If        syntax.Text
+	Name      string
+	Arguments syntax.Text `key:""` // the JSON text of a map; no text means that they are made by the schema of the tool
+	Text      syntax.Text
 }
 
 // Answer says what the model answers: one of Text, Lines and Echo, or an invented text of so many Tokens.
@@ -39,6 +48,14 @@ type Answer struct {
 	Lines  []string        `key:""` // of a file, of which each request gets one
 	Pick   string          // PickNext takes the lines in turn; "" means at random
 	Echo   bool            // the prompt
+
+	Thinking *Thinking // nil for none
+}
+
+// Thinking is what the model thinks before it answers, an invented text of so many Tokens.
+type Thinking struct {
+	Tokens *policy.Latency // whose nanoseconds are tokens
+	Pace   *Pace           // only with a gap; nil means that of the answer
 }
 
 // Pace says when the tokens of an answer are sent. A nil Pace sends all at once.
@@ -88,6 +105,7 @@ var Fields = []table.Field[LLM]{
 	table.Map[LLM](table.Row{Key: "answer", Doc: "what the model answers; an invented text by default", Form: "a map with tokens, text, file or echo"}, answerFields),
 	table.Map[LLM](table.Row{Key: "pace", Doc: "when the tokens are sent; all at once by default", Form: "a map with first, gap or shared"}, paceFields),
 	table.Map[LLM](table.Row{Key: "limits", Doc: "how much is answered, as the providers limit it", Form: "a map with requests, tokens, input-tokens or output-tokens"}, limitFields),
+	table.With(table.Row{Key: "tools", Doc: "the tools that are called if the request offers them: all whose condition holds", Kinds: table.Lists, Item: &table.Row{Kinds: table.Maps, Table: table.Rows(toolFields)}}, setTools),
 	table.With(table.Row{Key: "outcomes", Doc: "how requests end: an outcome without a status is the answer", Kinds: table.Lists, Item: &table.Row{Kinds: table.Maps, Table: table.Rows(outcomeFields)}}, setOutcomes),
 }
 
@@ -97,6 +115,23 @@ var answerFields = []table.Field[Answer]{
 	table.With(table.Row{Key: "file", Doc: "a file of texts, one a line", Kinds: table.Texts, Filled: true}, setFile),
 	table.Of[Answer](table.Row{Key: "pick", Doc: "which line: random (the default), or next for one after the other", Kinds: table.Texts, Enum: []string{"random", PickNext}}),
 	table.Of[Answer](table.Row{Key: "echo", Doc: "true answers with the prompt", Kinds: table.Bools}),
+	table.Map[Answer](table.Row{Key: "thinking", Doc: "what the model thinks before it answers; nothing by default", Form: "a map with tokens"}, thinkingFields),
+}
+
+var thinkingFields = []table.Field[Thinking]{
+	policy.CountKey[Thinking](table.Row{Key: "tokens", Doc: "how many tokens an invented text has", Required: true}),
+	table.Map[Thinking](table.Row{Key: "pace", Doc: "when the tokens are sent; as those of the answer by default", Form: "a map with gap"}, paceFields[1:2]),
+}
+
+var toolFields = []table.Field[Tool]{
+	table.Of[Tool](table.Row{Key: "if", Doc: "the condition under which it is called", Kinds: table.Scalars | table.Nulls}),
+	table.Of[Tool](table.Row{Key: "name", Doc: "the name of the tool", Required: true, Kinds: table.Texts, Filled: true}),
+	table.With(table.Row{Key: "arguments", Doc: "its arguments, with placeholders; made by its schema by default", Kinds: table.Maps},
+		func(d *table.Decoder, v table.Value, t *Tool) {
+			t.Arguments = v.Node.JSON(false, func(n *syntax.Node, what string) { d.About(table.Value{Node: n, Key: v.Key}, "%s", what) })
+			t.Arguments.Key = v.Key
+		}),
+	table.Of[Tool](table.Row{Key: "text", Doc: "what the model answers in addition, with placeholders", Kinds: table.Scalars}),
 }
 
 var limitFields = []table.Field[Limits]{
@@ -164,6 +199,14 @@ func setModels(d *table.Decoder, v table.Value, m *LLM) {
 	}
 }
 
+func setTools(d *table.Decoder, v table.Value, m *LLM) {
+	for one := range d.Items(v) {
+		var t Tool
+		table.Fill(d, one.Node, one.Key, toolFields, &t)
+		m.Tools = append(m.Tools, t)
+	}
+}
+
 func setOutcomes(d *table.Decoder, v table.Value, m *LLM) {
 	for one := range d.Items(v) {
 		var o Outcome
@@ -185,6 +228,11 @@ func (m *LLM) Check(c *table.Checker) {
 	policy.CheckCount(c, m.Answer.Tokens, "answer", "tokens")
 	policy.CheckCount(c, m.Pace.PerDelta, "pace", "per-delta")
 	policy.CheckLength(c, m.Pace.Gap, "pace", "gap")
+	if t := m.Answer.Thinking; t != nil {
+		t.Pace = cmp.Or(t.Pace, &Pace{Gap: m.Pace.Gap})
+		policy.CheckCount(c, t.Tokens, "answer", "thinking", "tokens")
+		policy.CheckLength(c, t.Pace.Gap, "answer", "thinking", "pace", "gap")
+	}
 	policy.CheckLength(c, m.Pace.First, "pace", "first", "base")
 	if m.Pace.First != nil && m.Latency.Lengths() != nil && m.Pace.Opening == "" {
 		c.Wrong("first and the latency both say when the answer begins; expected one of them, or opening: at-once", "pace", "first")

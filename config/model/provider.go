@@ -19,7 +19,8 @@ var providers embed.FS
 // Provider is what the API of a provider looks like: a file in providers/. The keys of the file that are not fields are
 // in the language of configurations: let and headers, which all endpoints have in addition to their own; error, the
 // item that the fault error sends; failure, the body of errors; and endpoints, each with its form. With whole, the
-// items of a stream are sent as one body when the last one is due.
+// items of a stream are sent as one body when the last one is due. Items for each element of llm.thinking have the gap
+// of the thinking.
 type Provider struct {
 	Name     string `json:"-"`
 	File     *syntax.Node
@@ -62,7 +63,14 @@ type Form struct {
 	MaxTokens   []string `json:"max-tokens"`   // the most tokens of the answer; the first that is given counts
 	Stop        string   // a text that ends the answer, or a list
 	Tools       string   // a list of tools
-	ToolName    string   `json:"tool-name"` // in each of them
+	ToolsIn     string   `json:"tools-in"`    // a list of tools in each of them; "" if it is a tool itself
+	ToolName    string   `json:"tool-name"`   // in a tool
+	ToolSchema  []string `json:"tool-schema"` // of the arguments, in a tool; the first that is given counts
+	ToolChoice  string   `json:"tool-choice"` // which tools are to be called
+	ToolChosen  string   `json:"tool-chosen"` // in that, a name or a list of names
+	OneTool     []string `json:"one-tool"`    // what says that one tool at most is to be called, and its value
+	Schema      []string // of the answer, which is JSON; the first that is given counts
+	JSON        []string // what says that the answer is JSON, and its value
 }
 
 // Open returns a provider; nil for an unknown one.

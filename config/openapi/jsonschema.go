@@ -9,6 +9,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"mockserver/config/openapi/generate"
 	"mockserver/config/openapi/jsonvalue"
 	"mockserver/config/openapi/validate"
 	"mockserver/config/syntax"
@@ -17,7 +18,42 @@ import (
 // ReadSchema reads a JSON Schema of draft 2020-12, or of an earlier one if it says so in $schema.
 // root is the parsed file at location; ReadSchema changes its nodes. Options.Open reads the files
 // that the schema refers to. The result is nil if there are errors.
-func ReadSchema(root *syntax.Node, location string, opts Options) (*validate.Schema, syntax.Problems) {
+func ReadSchema(root *syntax.Node, location string, opts Options) (schema *validate.Schema, problems syntax.Problems) {
+	problems = readSchema(root, location, opts, func(r *documentReader, kin *openapi3.T) {
+		warn := func(what string) { r.wrong(root, "%s", what) }
+		schema = validate.NewSchema(kin, kin.Components.Schemas["schema"], r.numbers, warn)
+	})
+	if problems.Err() != nil {
+		schema = nil
+	}
+	return schema, problems
+}
+
+// Inventor returns a function that makes JSON texts that a JSON Schema accepts. The schema is part of a request: it may
+// not refer to files, and its types may be in capitals.
+func Inventor(root *syntax.Node) (invent func(seed uint64) []byte, problems syntax.Problems) {
+	opts := Options{Open: func(string) (*syntax.Node, syntax.Problems) { return nil, syntax.Problems{{What: "no files"}} }}
+	(&draft{}).each(root, &url.URL{}, "", func(n *syntax.Node, _ *url.URL, _ string) {
+		if of := n.Get("type"); of != nil {
+			of.Text.Value = strings.ToLower(of.Text.Value)
+		}
+	})
+	problems = readSchema(root, "", opts, func(r *documentReader, kin *openapi3.T) {
+		m, orders := generate.New(kin, 0, nil), r.orders
+		m.Order, m.Numbers = func(s *openapi3.Schema) []string { return orders[s] }, r.numbers
+		fresh := m.Content("application/json", &openapi3.MediaType{Schema: kin.Components.Schemas["schema"]}, generate.ToClient, "").Fresh()
+		invent = func(seed uint64) (text []byte) {
+			if fresh == nil || guarded(func() { text = fresh(seed) }) != nil {
+				return []byte("{}")
+			}
+			return text
+		}
+	})
+	return invent, problems
+}
+
+// readSchema reads a JSON Schema for ReadSchema. Without errors, it calls use with a document that has it.
+func readSchema(root *syntax.Node, location string, opts Options, use func(*documentReader, *openapi3.T)) syntax.Problems {
 	open := opts.Open
 	opts.Strict = true
 	var r *documentReader
@@ -39,21 +75,16 @@ func ReadSchema(root *syntax.Node, location string, opts Options) (*validate.Sch
 	prepare(root)
 	r.modern, r.bundle = true, newBundle(document, "", r.layouts, opts, r.reports)
 	r.bundle.add(&source{name: root.Pos().File, location: location, root: root})
-	var schema *validate.Schema
 	err := guarded(func() {
 		r.bundle.run(r.layouts.of(reflect.TypeFor[openapi3.T]()))
 		if kin := r.decoded(document); !r.failed() {
-			warn := func(what string) { r.wrong(root, "%s", what) }
-			schema = validate.NewSchema(kin, kin.Components.Schemas["schema"], r.numbers, warn)
+			use(r, kin)
 		}
 	})
 	if err != nil {
 		r.wrong(root, "%s", err)
 	}
-	if r.failed() {
-		schema = nil
-	}
-	return schema, pointed(r.problems, r.bundle.sources, r.bundle.removed)
+	return pointed(r.problems, r.bundle.sources, r.bundle.removed)
 }
 
 // checkKeywords reports values that JSON Schema does not allow, but that OpenAPI documents may have.

@@ -54,46 +54,40 @@ func (m *Model) Answer(r *matcher.Request) {
 		m.set(r, append(m.vectors(r.Model.Value.Raw[:len(r.Model.Value.Raw)-1], r), "],"...))
 		return
 	}
-	text := m.make(r)
-	finish, end := "stop", 0
-	most := math.MaxInt
+	d := deltas{Model: m, r: r, left: math.MaxInt}
 	if r.Model.Value.Member("max-tokens").Kind != view.Missing {
-		most = number(r, "max-tokens")
+		d.left = number(r, "max-tokens")
 	}
-	for ; most > 0 && end < len(text); most-- {
-		end += cut(text[end:])
+	var thinking, text []byte
+	if m.thinking != nil {
+		thinking = r.Extend(invent(r.Arena, min(int(m.thinking(r.Random.Float64())), mostTokens), &r.Random))
 	}
-	if end < len(text) {
-		finish = "length"
+	calls, text := m.calls(r)
+	if calls == nil {
+		text = m.content(r)
 	}
-	end, stopped := m.stop(text[:end], r)
-	if string(stopped) != "null" {
+	end, stopped := m.stop(text, r)
+	b := append(r.Model.Value.Raw[:len(r.Model.Value.Raw)-1], `,"thinking":`...)
+	b = d.append(b, thinking)
+	d.reasoning = d.made
+	b = appendNumber(b, "reasoning-tokens", d.reasoning)
+	d.pieces = nil
+	b = d.append(append(b, `"answer":`...), text[:end])
+	if m.Streams {
+		b = append(append(append(b, `"pieces":[`...), bytes.TrimSuffix(d.pieces, []byte(","))...), "],"...)
+	}
+	b = d.appendCalls(b, calls, d.reasoning > 0, end > 0)
+	finish := "stop"
+	switch {
+	case d.cut:
+		finish, stopped = "length", []byte("null")
+	case calls != nil:
+		finish = "tool-calls"
+	case string(stopped) != "null":
 		finish = "stop-sequence"
 	}
-	b := append(r.Model.Value.Raw[:len(r.Model.Value.Raw)-1], `,"answer":[`...)
-	tokens, pieces := 0, []byte(nil)
-	for text = text[:end]; len(text) > 0; {
-		size, n := 0, 1
-		if m.perDelta != nil {
-			n = max(int(m.perDelta(r.Random.Float64())), 1)
-		}
-		for ; n > 0 && size < len(text); n-- {
-			size += cut(text[size:])
-			tokens++
-		}
-		b = append(view.AppendString(b, text[:size]), ',')
-		if m.Streams { // each with the tokens up to its end
-			pieces = appendNumber(appendText(append(pieces, '{'), "text", text[:size]), "tokens", tokens)
-			pieces = append(pieces[:len(pieces)-1], "},"...)
-		}
-		text = text[size:]
-	}
-	b = append(bytes.TrimSuffix(b, []byte(",")), "],"...)
-	if m.Streams {
-		b = append(append(append(b, `"pieces":[`...), bytes.TrimSuffix(pieces, []byte(","))...), "],"...)
-	}
-	b = appendNumber(b, "answer-tokens", tokens)
-	b = appendNumber(b, "total-tokens", number(r, "prompt-tokens")+tokens)
+	b = appendNumber(b, "answer-tokens", d.made)
+	b = appendNumber(b, "total-tokens", number(r, "prompt-tokens")+d.made)
 	b = appendRaw(b, "finish", `"`+finish+`"`)
 	m.set(r, appendRaw(b, "stop-sequence", stopped))
 	r.Arena = r.Arena[:mark]
@@ -105,6 +99,40 @@ func (m *Model) Tokens(r *matcher.Request) (prompt, most, answer int) {
 	m.Answer(r)
 	prompt, most, answer = number(r, "prompt-tokens"), number(r, "max-tokens"), number(r, "answer-tokens")
 	return prompt, max(most, answer), answer
+}
+
+// deltas makes the deltas of one answer.
+type deltas struct {
+	*Model
+	r          *matcher.Request
+	left, made int  // how many tokens the request still allows; how many there are
+	cut        bool // some were not allowed
+	reasoning  int  // how many are no answer
+	pieces     []byte
+}
+
+// append appends a list of the deltas of a text, and a comma.
+func (d *deltas) append(b, text []byte) []byte {
+	b = append(b, '[')
+	for len(text) > 0 && d.left > 0 {
+		size, n := 0, 1
+		if d.perDelta != nil {
+			n = max(int(d.perDelta(d.r.Random.Float64())), 1)
+		}
+		for ; n > 0 && d.left > 0 && size < len(text); n-- {
+			size += cut(text[size:])
+			d.left--
+			d.made++
+		}
+		b = append(view.AppendString(b, text[:size]), ',')
+		if d.Streams { // each with the tokens of the answer up to its end
+			d.pieces = appendNumber(appendText(append(d.pieces, '{'), "text", text[:size]), "tokens", d.made-d.reasoning)
+			d.pieces = append(d.pieces[:len(d.pieces)-1], "},"...)
+		}
+		text = text[size:]
+	}
+	d.cut = d.cut || len(text) > 0
+	return append(bytes.TrimSuffix(b, []byte(",")), "],"...)
 }
 
 // make returns the whole text of an answer.

@@ -27,8 +27,11 @@ type Model struct {
 	declared         *model.LLM
 	models           string             // their names, as a JSON list
 	text             *renderer.Template // nil if no text is declared
+	rules            []rule             // for the calls of tools
 	tokens, perDelta func(part float64) time.Duration
-	line             atomic.Uint64 // the number of lines taken in turn
+	thinking         func(part float64) time.Duration // nil for none
+	line             atomic.Uint64                    // the number of lines taken in turn
+	inventors        inventors
 }
 
 // defaultTokens is how many tokens an invented text has by default. namedModel is listed if no model has a name.
@@ -46,10 +49,24 @@ func New(declared *model.LLM, form *model.Form, scope *renderer.Scope) (m *Model
 	}
 	names, _ := json.Marshal(named) // texts
 	m.models = string(names)
-	if text := declared.Answer.Text; text.Key != "" {
-		within := *scope
-		within.Model = m.Request
-		m.text, problems = renderer.Compile(text, renderer.Plain, &within)
+	if t := declared.Answer.Thinking; t != nil {
+		m.thinking = t.Tokens.Lengths()
+	}
+	within := *scope
+	within.Model = m.Request
+	compile := func(text syntax.Text, form renderer.Form) (made *renderer.Template) {
+		if text.Key != "" {
+			var wrong syntax.Problems
+			made, wrong = renderer.Compile(text, form, &within)
+			problems = append(problems, wrong...)
+		}
+		return made
+	}
+	m.text = compile(declared.Answer.Text, renderer.Plain)
+	for _, t := range declared.Tools {
+		holds, wrong := renderer.CompileCondition(t.If, &within)
+		problems = append(problems, wrong...)
+		m.rules = append(m.rules, rule{holds, t.Name, compile(t.Arguments, renderer.JSON), compile(t.Text, renderer.Plain)})
 	}
 	return m, problems
 }
@@ -125,10 +142,8 @@ func (m *Model) read(b []byte, r *matcher.Request) []byte {
 	b = appendText(b, "prompt", c.prompt)
 	b = appendText(b, "system", c.system)
 	b = append(m.tokensOf(b, &c), `"tools":[`...)
-	for tool := range elements(tools) {
-		if name := at(tool, m.ToolName); name.Kind == view.String {
-			b = append(append(b, name.Raw...), ',')
-		}
+	if tools.Kind != view.Missing {
+		b = m.appendOffered(b, r)
 	}
 	return append(bytes.TrimSuffix(b, []byte(",")), "],"...)
 }

@@ -15,13 +15,15 @@ var modelClients = []struct {
 	config       string // a file of testdata/clients, or its content
 	flags, cases []string
 }{
-	{name: "openai", script: "openai.mjs", config: "openai.yml", cases: []string{"models", "chat", "stream", "cancel", "responses", "completions", "moderations", "errors"}},
+	{name: "openai", script: "openai.mjs", config: "openai.yml", cases: []string{"models", "chat", "stream", "cancel", "tools", "json", "responses", "responsesTools", "responsesJson", "completions", "moderations", "errors"}},
 	{name: "openai, any model", script: "openai.mjs", config: withModel("openai", "cached: 0"), cases: []string{"embeddings"}},
-	{name: "anthropic", script: "anthropic.mjs", config: "anthropic.yml", cases: []string{"models", "messages", "stream", "cancel", "count", "errors"}},
+	{name: "anthropic", script: "anthropic.mjs", config: "anthropic.yml", cases: []string{"models", "messages", "stream", "cancel", "tools", "json", "count", "errors"}},
 	{name: "gemini", script: "gemini.mjs", config: "gemini.yml", cases: []string{"models", "generate", "stream", "cancel", "count", "embed", "errors"}},
 	{name: "gemini again", script: "gemini.mjs", flags: []string{"--seed", "3"}, cases: []string{"retries=429,503"},
 		config: withModel("gemini", "outcomes: [{weight: 2}, {weight: 1, status: 429}, {weight: 1, status: 503}]")},
 	{name: "ai", script: "ai.mjs", config: "openai.yml", cases: []string{"chatGenerate", "chatStream"}},
+	{name: "openai thinking", script: "openai.mjs", config: thinking("openai"), cases: []string{"thinking", "responsesThinking"}},
+	{name: "anthropic thinking", script: "anthropic.mjs", config: thinking("anthropic"), cases: []string{"thinking"}},
 	{name: "openai with a key", script: "openai.mjs", config: withModel("openai", "auth: required"), cases: []string{"auth"}},
 	{name: "anthropic with a key", script: "anthropic.mjs", config: withModel("anthropic", "auth: required"), cases: []string{"auth"}},
 	{name: "openai again", script: "openai.mjs", flags: []string{"--seed", "3"}, cases: []string{"retries=429,503"},
@@ -40,6 +42,11 @@ var modelClients = []struct {
 // withModel returns a configuration with more keys, which answers all models with the text that the scripts expect.
 func withModel(provider, key string) string {
 	return "- llm:\n    provider: " + provider + "\n    answer: {text: \"The answer is 42, said the mock server.\"}\n    " + key + "\n"
+}
+
+// thinking returns a configuration of a model that thinks before it answers with that text.
+func thinking(provider string) string {
+	return "- llm:\n    provider: " + provider + "\n    answer: {thinking: {tokens: 12, pace: {gap: 1ms}}, text: \"The answer is 42, said the mock server.\"}\n"
 }
 
 // startModel starts the program with a configuration of modelClients.
