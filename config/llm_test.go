@@ -38,7 +38,7 @@ func TestLLM_IsExpanded(t *testing.T) {
 func TestLLM_Problems(t *testing.T) {
 	for keys, want := range map[string]string{
 		"provider: grok": "llm.provider: ", "": "provider is missing", "provider: openai, x: 1": "llm.x: unknown key",
-		"provider: openai, models: []": "llm.models: is an empty list", "provider: openai, path: /a/": "", "provider: openai, path: a": "llm.path: ",
+		"provider: openai, models: []": "llm.models: is an empty list", "provider: openai, path: /a/": "", "provider: openai, path: a": "llm.path: ", "provider: openai, path: '/a?b'": "llm.path: ", "provider: openai, host: 'a b'": "llm.host: ",
 		"provider: openai, answer: {tokens: -1}": "llm.answer.tokens: ", "provider: openai, answer: {tokens: {p50: 3, p99: 2}}": "llm.answer.tokens.p99: ",
 		"provider: openai, answer: {tokens: 1, echo: true}": "llm.answer.echo: ", "provider: openai, answer: {pick: next}": "llm.answer.pick: ",
 		"provider: openai, answer: {file: nowhere.txt}": "nowhere.txt: there is no such file", "provider: openai, answer: {text: '{{llm.prompt}}'}": "",

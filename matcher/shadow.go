@@ -55,7 +55,9 @@ func (l *leaf) shadows(routes []Route) syntax.Problems {
 			// A declared endpoint is meant to replace one of a document or resource.
 		case ofOneDocument(&routes[e.index], &routes[by]): // the document already has a warning about it
 		default:
-			out = append(out, shadowed(&routes[e.index], &routes[by]))
+			if p := shadowed(&routes[e.index], &routes[by]); len(out) == 0 || out[len(out)-1] != p { // endpoints of a model are alike
+				out = append(out, p)
+			}
 		}
 	}
 	return out

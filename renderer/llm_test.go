@@ -97,6 +97,28 @@ func TestModel_ReadsRequests(t *testing.T) {
 	}
 }
 
+// A request costs no more memory and time than its size: contents are read to a depth, texts are not copied for each part,
+// and of the stop sequences only the first are looked for.
+func TestModel_BoundsHostileRequests(t *testing.T) {
+	m := modelOf(t, model.Answer{Echo: true})
+	body := `{"messages":[{"role":"user","content":[` + strings.Repeat(`{"text":"1234","content":"1"},`, 1000) + `1]}]}`
+	r := matcher.Acquire(matcher.Input{Method: []byte("POST"), Target: []byte("/"), Body: []byte(body)})
+	defer matcher.Release(r)
+	if m.Answer(r); cap(r.Arena) > 4*len(body) {
+		t.Errorf("%d bytes of memory for a body of %d", cap(r.Arena), len(body))
+	}
+	if got := answered(t, m, body); got.Prompt_ != 2000 || got.Tokens != 1000 {
+		t.Errorf("%d tokens, answered with %d", got.Prompt_, got.Tokens)
+	}
+	nested := `"content":` + strings.Repeat(`[`, 9) + `"deep"` + strings.Repeat(`]`, 9)
+	if got := answered(t, m, `{"messages":[{"role":"user",`+nested+`},{"role":"user","content":[[["flat"]]]}]}`); got.Prompt_ != 1 || got.Prompt != "flat" {
+		t.Errorf("got %+v", got)
+	}
+	if got := answered(t, m, `{"stop":[`+strings.Repeat(`"z",`, 200)+`"a"],"messages":"bab"}`); got.Finish != "stop" {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func shown(a asked) string {
 	text, _ := json.Marshal(a)
 	return string(text)

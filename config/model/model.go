@@ -95,10 +95,11 @@ const (
 // Fields are the keys of a model, without those of its policies. The slice must not be modified.
 var Fields = []table.Field[LLM]{
 	table.Of[LLM](table.Row{Key: "provider", Doc: "whose API it is; all is that of each", Required: true, Kinds: table.Texts, Enum: Providers}),
-	table.Of[LLM](table.Row{Key: "path", Doc: "the path before that of the provider, such as /openai; none by default", Kinds: table.Texts, Pattern: "^/[^/]", Form: "a path such as /openai",
-		Is: func(text string) bool { return len(text) > 1 && text[0] == '/' && text[1] != '/' }}),
-	table.By[LLM](table.Row{Key: "host", Doc: "the host to answer for; any by default", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},
-		func(_ *table.Decoder, v table.Value) string { return table.ChangeCase(v.Text.Value, 'A', 'Z') }),
+	table.Of[LLM](table.Row{Key: "path", Doc: "the path before that of the provider, such as /openai; none by default", Kinds: table.Texts, Pattern: "^/[^/?#][^?#]*$", Form: "a path such as /openai",
+		Is: func(text string) bool {
+			return len(text) > 1 && text[0] == '/' && text[1] != '/' && !strings.ContainsAny(text, "?#")
+		}}),
+	table.With(table.Row{Key: "host", Doc: "the host to answer for; any by default", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern}, decodeHost),
 	table.With(table.Row{Key: "models", Doc: `the names of the models; "*", the default, is any`, Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Filled: true}}, setModels),
 	table.Of[LLM](table.Row{Key: "auth", Doc: "required refuses requests without a key", Kinds: table.Texts, Enum: []string{AuthRequired}}),
 	table.Of[LLM](table.Row{Key: "cached", Doc: "the share of a prompt that counts as cached", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}),
@@ -181,6 +182,14 @@ func setFirst(d *table.Decoder, v table.Value, p *Pace) {
 var outcomeFields = []table.Field[Outcome]{
 	table.Of[Outcome](table.Row{Key: "weight", Given: "weighted", Doc: "its share in the sum of all weights, 1 by default; 0 is never chosen", Kinds: table.Numbers, UpTo: 1_000_000_000}),
 	table.Of[Outcome](table.Row{Key: "status", Doc: "the status of an error of the provider; the answer by default", Kinds: table.Numbers, Min: 400, Max: 599}),
+}
+
+// decodeHost returns a host in lower case, and reports an invalid one.
+func decodeHost(d *table.Decoder, v table.Value, m *LLM) {
+	m.Host = table.ChangeCase(v.Text.Value, 'A', 'Z')
+	if what := address.NameFault(m.Host); what != "" {
+		d.About(v, "%s", what)
+	}
 }
 
 func setFile(d *table.Decoder, v table.Value, a *Answer) {

@@ -60,7 +60,8 @@ func (c *Compiler) Compile(spec *config.Spec) (*Snapshot, syntax.Problems) {
 		known := spec.Problems.Places()
 		for i := range spec.Broken.Endpoints {
 			_, _, wrong := c.endpoint(&spec.Broken.Endpoints[i])
-			problems = append(problems, known.LeaveOut(wrong)...)
+			wrong = slices.DeleteFunc(known.LeaveOut(wrong), func(p syntax.Problem) bool { return slices.Contains(problems, p) })
+			problems = append(problems, wrong...)
 		}
 	}
 	sockets, wrong := c.sockets.Compile(spec.WebSockets)

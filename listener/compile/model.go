@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -29,6 +30,7 @@ type models struct {
 type ErrorForm struct {
 	Response // with the value failure, in addition to Lets
 	of       *item.Endpoint
+	paths    []string // of all endpoints of the model
 }
 
 // model compiles the language model of an endpoint.
@@ -41,31 +43,37 @@ func (c *Compiler) model(e *item.Endpoint, scope *renderer.Scope) (form *ErrorFo
 	scope.Model = m.Request
 	declared := e.LLM.Failure
 	if form = c.models.errorForms[declared]; form != nil {
+		form.paths = append(form.paths, e.Path.Value)
 		return form, problems
 	}
 	within := &renderer.Scope{Env: c.Env, Counters: c.counters}
 	lets, _ := data.CompileLets(declared, within) // a test compiles the files of all providers
 	within.Rows = append(within.Rows, "failure")
-	form = &ErrorForm{of: e}
+	form = &ErrorForm{of: e, paths: []string{e.Path.Value}}
 	form.Response, _ = c.response(declared, within)
 	form.Lets, c.models.errorForms[declared] = lets, form
 	return form, problems
 }
 
 // ErrorForm returns the form of the server's own errors for a request that no endpoint matches; nil for the general one.
-func (sn *Snapshot) ErrorForm(r *matcher.Request) *ErrorForm {
+// Of several models below one path, it is that of the one that has the path of the request, or else of the first.
+func (sn *Snapshot) ErrorForm(r *matcher.Request) (form *ErrorForm) {
+	path := strings.TrimSuffix(string(r.Path()), "/")
 	for _, f := range sn.errorForms {
 		m := f.of.LLM
 		if _, meant := r.Header(m.Among); !meant && m.LLM.Provider == model.AllProviders && m.Among != "" {
 			continue
 		}
 		if matcher.HostCovers(f.of.Host, r.HostName()) && slices.ContainsFunc(m.Bases, func(base string) bool {
-			return strings.HasPrefix(string(r.Path()), m.Path+base+"/")
+			return strings.HasPrefix(path, m.Path+base+"/")
 		}) {
-			return f
+			if slices.Contains(f.paths, path) {
+				return f
+			}
+			form = cmp.Or(form, f)
 		}
 	}
-	return nil
+	return form
 }
 
 // Dress gives an error of the server the form of the provider's. The texts of values are appended to a buffer, which it

@@ -153,10 +153,17 @@ func (m *Model) make(r *matcher.Request) []byte {
 	return r.Extend(invent(r.Arena, min(int(m.tokens(r.Random.Float64())), mostTokens), &r.Random))
 }
 
+// mostStops is how many stop sequences of a request are looked for at most.
+const mostStops = 100
+
 // stop returns where a text ends because of a stop sequence of the request, and the sequence as JSON; null for none.
 func (m *Model) stop(text []byte, r *matcher.Request) (end int, sequence []byte) {
 	end, sequence = len(text), []byte("null")
+	left := mostStops
 	look := func(v view.Value) {
+		if left--; left < 0 {
+			return
+		}
 		mark := len(r.Arena)
 		r.Arena = v.AppendText(r.Arena)
 		wanted := r.Arena[mark:]

@@ -175,7 +175,12 @@ type conversation struct {
 	*matcher.Request
 	messages, turn, tokens int
 	prompt, system         []byte
+	depth                  int // of the content being read
 }
+
+// deepest is how deep the contents that are read may be nested. Those of the providers have a depth of 4: a list with
+// results of tools, which are lists with texts.
+const deepest = 8
 
 // read reads messages: a list of them, or the text of a single one.
 func (c *conversation) read(messages view.Value, systemRoles []string) {
@@ -204,6 +209,11 @@ func (c *conversation) read(messages view.Value, systemRoles []string) {
 
 // add adds the texts of a content to text, and counts their tokens: a text, an object with a text, or a list of them.
 func (c *conversation) add(content view.Value, text *[]byte) {
+	if c.depth == deepest {
+		return
+	}
+	c.depth++
+	defer func() { c.depth-- }()
 	switch content.Kind {
 	case view.String:
 		begin := len(c.Arena) - len(*text)
@@ -216,10 +226,11 @@ func (c *conversation) add(content view.Value, text *[]byte) {
 		c.tokens += Tokens(c.Arena[added:])
 		*text = c.Arena[begin:]
 	case view.Object:
-		var result []byte // of a tool
 		c.add(content.Member("text"), text)
 		c.add(content.Member("parts"), text)
-		c.add(content.Member("content"), &result)
+		mark := len(c.Arena)
+		c.add(content.Member("content"), new([]byte)) // the result of a tool is counted, but is no part of the text
+		c.Arena = c.Arena[:mark]
 	case view.Array:
 		for one := range elements(content) {
 			c.add(one, text)

@@ -20,6 +20,7 @@ const llmConfig = `
 - llm: {provider: openai, path: /fixed, models: [gpt-4o], answer: {text: 'You said "{{llm.prompt}}" as {{llm.system}}, {{llm.turn}}'}, cached: 0.5}
 - llm: {provider: openai, path: /echo, answer: {echo: true}, pace: {per-delta: 3}}
 - llm: {provider: anthropic, path: /anthropic, models: [claude], auth: required, answer: {tokens: 12}}
+- llm: {provider: anthropic, path: /fixed}
 `
 
 // modelEvents returns the events of a stream, each with its type and its data as JSON.
@@ -287,6 +288,9 @@ func TestLLM_Messages(t *testing.T) {
 			if v["type"] != "error" || !strings.Contains(dig(v, "error", "message").(string), message) || v["request_id"] != got.Header.Get("Request-Id") {
 				t.Errorf("%s: %s: %d %s", way, body, got.Status, got.Body)
 			}
+		}
+		if got := p.Get("/fixed/v1/messages"); got.Status != 405 || parsed(t, got.Body)["type"] != "error" { // below the path of another provider
+			t.Errorf("%s: %d %s", way, got.Status, got.Body)
 		}
 		if got := p.Get("/anthropic/v1/models"); got.Status != 401 || dig(parsed(t, got.Body), "error", "type") != "authentication_error" {
 			t.Errorf("%s: %d %s", way, got.Status, got.Body)
