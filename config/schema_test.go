@@ -724,8 +724,8 @@ func TestEachValueThatIsAcceptedFollowsTheSchema(t *testing.T) {
 	for row, n := range accepted {
 		alone := func(name string) bool { return strings.HasPrefix(row, name) }
 		// TLS files, and insecure in a webhook, need each other and an https URL; from and file need
-		// a file.
-		elsewhere := []string{"from of min,", "from of first,", "file of data,", "ca of ", "cert of ", "key of provider,", "key of method,", "insecure of method,"}
+		// a file, pick needs file, and sigma of a number median.
+		elsewhere := []string{"file of tokens,", "pick of tokens,", "sigma of min, max, pNN, median, sigma", "from of min,", "from of first,", "file of data,", "ca of ", "cert of ", "key of provider,", "key of method,", "insecure of method,"}
 		// The item of a fault is of the kind of the stream, which sends events in this test.
 		otherKind := strings.HasSuffix(row, " of data, event, id, retry, comment, line, separator, body, base64") &&
 			slices.ContainsFunc([]string{"line ", "separator ", "body ", "base64 "}, alone)

@@ -18,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp"
 	"go.uber.org/goleak"
 
 	"mockserver/internal/harness/volume"
@@ -691,13 +690,4 @@ func descriptors(t *testing.T) int {
 		return -1
 	}
 	return len(open)
-}
-
-// serveBare answers every request with the same bytes.
-func serveBare(l net.Listener, contentType string, body []byte) error {
-	server := fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
-		ctx.Response.Header.SetContentType(contentType)
-		ctx.Response.SetBodyRaw(body)
-	}}
-	return server.Serve(l)
 }

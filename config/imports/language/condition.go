@@ -117,19 +117,6 @@ func Outermost(condition string) string {
 	return condition
 }
 
-// split splits a condition at an operator outside quotes and parentheses.
-func split(condition, operator string) []string {
-	var parts []string
-	from := 0
-	scan(condition, func(i, depth int) {
-		if depth == 0 && strings.HasPrefix(condition[i:], operator) {
-			parts = append(parts, condition[from:i])
-			from = i + len(operator)
-		}
-	})
-	return append(parts, condition[from:])
-}
-
 // scan calls visit for each byte of a condition outside quotes, with the number of parentheses that
 // are open after it.
 func scan(condition string, visit func(i, depth int)) {
