@@ -175,3 +175,15 @@ func TestDeepJSON(t *testing.T) {
 		})
 	}
 }
+
+func TestValue_First(t *testing.T) {
+	v := json.Parse([]byte(`{"a":1,"b":{"a":2},"a":3}`))
+	for name, want := range map[string]string{"a": "1", "b": `{"a":2}`, "c": ""} {
+		if got := v.First(name); string(got.Raw) != want {
+			t.Errorf("%s: got %s, want %s", name, got.Raw, want)
+		}
+	}
+	if got := json.Parse([]byte(`[1]`)).First("a"); got.Kind != json.Missing {
+		t.Errorf("an array has the member %s", got.Raw)
+	}
+}

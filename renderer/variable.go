@@ -149,7 +149,12 @@ func (s *scanner) local(t token, root, rest string) (e expr, ok, known bool) {
 	}
 	if read := s.scope.Model; root == modelRoot && read != nil {
 		steps, ok := s.steps(t, rest)
-		return expr{op: opModel, read: func(r *matcher.Request) value.Value { return value.OfJSON(read(r), r) }, steps: steps}, ok, true
+		e := expr{op: opModel, read: func(r *matcher.Request) value.Value { return value.OfJSON(read(r), r) }, steps: steps}
+		if len(steps) > 0 { // the items of a stream must not search a long prompt
+			name := steps[0].key
+			e.read, e.steps = func(r *matcher.Request) value.Value { return value.OfJSON(read(r).First(name), r) }, steps[1:]
+		}
+		return e, ok, true
 	}
 	if s.scope.Stream && t.text == "stream.index" {
 		return expr{op: opStreamIndex}, true, true

@@ -91,6 +91,21 @@ func (v Value) Member(name string) Value {
 	return found
 }
 
+// First returns the value of the first member with a name, and does not look at those after it. It returns Missing if
+// there is no such member, or if v is not an object.
+func (v Value) First(name string) Value {
+	if v.Kind != Object {
+		return Value{}
+	}
+	for c := v.cursor(); c.more(); {
+		key := c.key()
+		if value := c.value(); key.Equals(name) {
+			return value
+		}
+	}
+	return Value{}
+}
+
 // Place returns the offset of a member's value in Raw, and the value, as Member finds it.
 func (v Value) Place(name string) (at int, found Value) {
 	if v.Kind != Object {

@@ -139,9 +139,10 @@ func (m *Model) read(b []byte, r *matcher.Request) []byte {
 	c.add(field(r, m.System), &c.system)
 	b = appendNumber(b, "messages", c.messages)
 	b = appendNumber(b, "turn", c.turn)
+	b = m.tokensOf(b, &c) // before the texts, which a search for it would pass
 	b = appendText(b, "prompt", c.prompt)
 	b = appendText(b, "system", c.system)
-	b = append(m.tokensOf(b, &c), `"tools":[`...)
+	b = append(b, `"tools":[`...)
 	if tools.Kind != view.Missing {
 		b = m.appendOffered(b, r)
 	}
