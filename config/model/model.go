@@ -127,7 +127,7 @@ var thinkingFields = []table.Field[Thinking]{
 var toolFields = []table.Field[Tool]{
 	table.Of[Tool](table.Row{Key: "if", Doc: "the condition under which it is called", Kinds: table.Scalars | table.Nulls}),
 	table.Of[Tool](table.Row{Key: "name", Doc: "the name of the tool", Required: true, Kinds: table.Texts, Filled: true}),
-	table.With(table.Row{Key: "arguments", Doc: "its arguments, with placeholders; made by its schema by default", Kinds: table.Maps},
+	table.With(table.Row{Key: "arguments", Doc: "its arguments, with placeholders; made by its schema by default", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}},
 		func(d *table.Decoder, v table.Value, t *Tool) {
 			t.Arguments = v.Node.JSON(false, func(n *syntax.Node, what string) { d.About(table.Value{Node: n, Key: v.Key}, "%s", what) })
 			t.Arguments.Key = v.Key
