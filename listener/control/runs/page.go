@@ -45,7 +45,7 @@ func Hash(content string) string {
 var reportTemplates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"count": wording.Thousands[uint64], "rate": rateText, "clock": clockText, "round": math.Round, "moment": momentText, "share": shareText, "ms": msText, "short": verdict.Short,
-		"part": partText, "stacked": stacked, "shortened": shortened, "failed": failedTexts, "path": breakable, "rows": rows,
+		"part": partText, "stacked": stacked, "shortened": shortened, "failed": failedTexts, "legible": legible, "path": breakable, "rows": rows,
 		"seconds": func(s float64) string { return "for " + verdict.Short(s) + " s" },
 		"figure":  func(f statistics.Figure) string { return intervalText(&f, msText) },
 		"add1":    func(i int) int { return i + 1 },

@@ -826,3 +826,18 @@ func TestRun_RatesOfManyEqualEndpointsDoNotDependOnTheSecond(t *testing.T) {
 		}
 	}
 }
+
+func TestReport_PathsAreLegible(t *testing.T) {
+	for given, want := range map[string]string{
+		"/%D9%85%D8%B1/%E6%97%A5/%F0%9F%8D%A3": "/مر/日/🍣",
+		"/a%20b%2Fc%3Cb%3E":                    "/a%20b%2Fc%3Cb%3E", // ASCII characters
+		"/%E2%80%AEtxt":                        "/%E2%80%AEtxt",     // reverses the text
+		"/%E2%80%A8":                           "/%E2%80%A8",        // ends the line
+		"/%FF%FE/%D9":                          "/%FF%FE/%D9",       // not UTF-8
+		"/plain":                               "/plain",
+	} {
+		if got := legible(given); got != want {
+			t.Errorf("%s: got %s, want %s", given, got, want)
+		}
+	}
+}

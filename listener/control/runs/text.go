@@ -8,10 +8,14 @@ import (
 	"io"
 	"maps"
 	"math"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	text "text/template"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"mockserver/internal/statistics"
 	"mockserver/internal/wording"
@@ -144,3 +148,22 @@ func rateText(value float64) string {
 
 // percentText formats a percentile with all of its nines.
 func percentText(p float64) string { return fmt.Sprintf("%.10g %%", p) }
+
+// encodedLetters matches sequences of percent-encoded bytes outside ASCII.
+var encodedLetters = regexp.MustCompile("(?:%[89A-Fa-f][0-9A-Fa-f])+")
+
+// legible decodes percent-encoded letters in a path, as address bars do. Anything that is not a
+// letter, mark, number, punctuation or symbol stays encoded, since it might hide or reverse the
+// text around it. The admin page does the same.
+func legible(text string) string {
+	return encodedLetters.ReplaceAllStringFunc(text, func(encoded string) string {
+		letters, err := url.PathUnescape(encoded)
+		odd := func(r rune) bool {
+			return !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S) && r != '\u200d'
+		}
+		if err != nil || !utf8.ValidString(letters) || strings.ContainsFunc(letters, odd) {
+			return encoded
+		}
+		return letters
+	})
+}
