@@ -610,6 +610,8 @@ func least(rows []table.Row) []members {
 		switch {
 		case r.Key == "after":
 			choices = []string{`"2s"`}
+		case slices.Contains(r.Enum, "anthropic"): // the keys of a model are alike for all providers
+			choices = []string{`"anthropic"`}
 		case r.Kinds == table.Lists && r.Item.Table != nil:
 			for _, m := range least(r.Item.Table) {
 				choices = append(choices, "["+m.String()+"]")
