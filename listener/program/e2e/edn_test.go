@@ -21,7 +21,7 @@ const ednMock = `;; two documents, and an endpoint outside of them
                         :headers {:location "/orders/{{path-params.id}}"
                                   "x-spelt" :as-written
                                   :set-cookie ["a=1" "b=2"]}
-                        :body {:id "{{path-params.id}}", :amount 1.50M, :tags (:a "b" \c), :none nil}}}}
+                        :body {:id "{{path-params.id}}", :amount 1.50M, :tags (:a "b" "c"), :none nil}}}}
  #_{:endpoint {:path "/gone" :response {}}}]
 [{:endpoint {:path "/hello/:name"
              :response {:body "{\"hello\": \"{{path-params.name}}\",
@@ -103,9 +103,9 @@ func TestEDN_MistakesNameTheirPlace(t *testing.T) {
 		{"a symbol", "mock.edn", response + ":body »hello}}}]", "[0].endpoint.response.body", []string{`in quotes, "hello", or as a keyword, :hello`}},
 		{"a set", "mock.edn", response + ":body »#{1}}}}]", "[0].endpoint.response.body", []string{"a set has no order", "[ ]"}},
 		{"a key that is given twice", "mock.edn", response + ":status 200\n \"»status\" 201}}}]", "[0].endpoint.response.status", []string{"already given on line 3"}},
-		{"a template after escapes, on a later line", "mock.edn", response + ":body \"{\\\"é\\\":\n \\\"\\u00e9\\\" {{»nope}}}\"}}}]", "[0].endpoint.response.body", []string{`unknown variable "nope"`}},
-		{"a template inside a map", "mock.edn", response + ":body {:a [\"\\\"b\\\" {{»nope}}\"]}}}}]", "[0].endpoint.response.body", []string{`unknown variable "nope"`}},
-		{"a condition", "mock.edn", "[{:endpoint {:path \"/x\" :response {} :if \"method = \\\"GET\\\" »=\"}}]", "[0].endpoint.if", nil},
+		{"a template after escapes, on a later line", "mock.edn", response + ":body »\"{\\\"é\\\":\n \\\"\\u00e9\\\" {{nope}}}\"}}}]", "[0].endpoint.response.body", []string{`unknown variable "nope"`}},
+		{"a template inside a map", "mock.edn", response + ":body {:a [»\"\\\"b\\\" {{nope}}\"]}}}}]", "[0].endpoint.response.body", []string{`unknown variable "nope"`}},
+		{"a condition", "mock.edn", "[{:endpoint {:path \"/x\" :response {} :if »\"method = \\\"GET\\\" =\"}}]", "[0].endpoint.if", nil},
 	})
 }
 

@@ -133,10 +133,6 @@ paths:
   /a:
     get: {responses: {'200': {description: ok, content: {text/plain: {schema: {type: string, enum: [y]}, examples: {x: {summary: s}}}}}}}
 `, `5:120: #/paths/~1a/get/responses/200/content/text~1plain/examples/x: no value or externalValue field; it is left out`, []string{"GET /a 200 y"}},
-	{"example in another file", openAPI + `paths:
-  /a:
-    get: {responses: {'200': {description: ok, content: {text/plain: {schema: {type: string, enum: [y]}, examples: {x: {externalValue: a.txt}}}}}}}
-`, `5:120: #/paths/~1a/get/responses/200/content/text~1plain/examples/x: externalValue a.txt: it is not read; the example is left out`, []string{"GET /a 200 y"}},
 	{"response without a description", openAPI + `paths:
   /a: {get: {responses: {'200': {content: {text/plain: {example: x}}}}}}
 `, `4:33: #/paths/~1a/get/responses/200: description is missing; nothing that is served depends on it`, []string{"GET /a 200 x"}},
